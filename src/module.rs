@@ -175,7 +175,7 @@ fn roles<'a>(
 }
 
 /// Whether a modifier is meant as a type, such as `.u64`.
-fn is_type(modifier: &str) -> bool {
+pub(crate) fn is_type(modifier: &str) -> bool {
     let size = modifier.trim_start_matches(['.', 'u', 's', 'b', 'f']);
     modifier.len() - size.len() == 2 && matches!(size, "8" | "16" | "32" | "64")
 }

@@ -99,7 +99,7 @@ pub(crate) fn role_text(instruction: &Instruction, role: Role, modifier: Modifie
 }
 
 /// Breaks a text into lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     // Blanks at the start stay.
     for word in text.split(' ') {

@@ -71,7 +71,7 @@ pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::R
     let mut lines: Vec<([u32; 2], Vec<String>)> = Vec::new();
     for target in Target::measured() {
         let Some(cost) = instruction.cost(*target) else { continue };
-        let both = [cost.ptxas, if cost.is_lower() { cost.rewritten } else { cost.ptxas }];
+        let both = [cost.ptxas, cost.written()];
         match lines.last_mut().filter(|line| line.0 == both) {
             Some((_, targets)) => targets.push(target.to_string()),
             None => lines.push((both, vec![target.to_string()])),

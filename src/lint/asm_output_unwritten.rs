@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::AsmOperand;
 use crate::flow::{Flow, Written};
 use crate::hash::Set;
-use crate::module::VideoStatement;
+use crate::module::{VideoStatement, is_type};
 use crate::names::{Meaning, Names};
 use crate::source::Span;
 use crate::syntax::{self, Function};
@@ -74,12 +74,7 @@ pub(crate) fn run_asm_flow(
 /// `add`, too, but not with the types of PTX.
 fn is_ptx(flow: &Flow<'_>, source: &str) -> bool {
     let own = 0..flow.len() - 1;
-    let is_type = |modifier: Span| {
-        let text = modifier.text(source);
-        let bits = text.strip_prefix('.').and_then(|it| it.strip_prefix(['u', 's', 'b', 'f']));
-        matches!(bits, Some("8" | "16" | "32" | "64"))
-    };
-    let has_type = |at| flow.instruction(at).modifiers().any(is_type);
+    let has_type = |at| flow.instruction(at).modifiers().any(|it| is_type(it.text(source)));
     own.clone().all(|at| flow.is_known(at)) && own.clone().any(has_type)
 }
 

@@ -1,7 +1,6 @@
 //! V603: a kind of the target has shorter code for the instruction.
 
 use super::{Memo, Rule, Subject};
-use crate::backend::ptx::Cost;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::isa::Feature;
 
@@ -9,18 +8,17 @@ pub(super) const RULE: Rule = Rule { codes: &[Code::V603], documented: false, fi
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { instruction, targets, place, .. } = subject;
-    let least = |cost: Cost| if cost.is_lower() { cost.rewritten } else { cost.ptxas };
     let shorter = targets.iter().find_map(|&target| {
         // Who builds for both knows.
         let family = target.family().filter(|family| !targets.contains(family))?;
         let [own, other] = [target, family].map(|it| instruction.cost(it));
-        let (own, other) = (own?, least(other?));
-        (other < least(own)).then_some((target, family, own, other))
+        let (own, other) = (own?, other?.written());
+        (other < own.written()).then_some((target, family, own, other))
     });
     let (target, family, own, other) = shorter?;
     let message = format!(
         "longer than for {family}: at best {} on {target}, and {other} on {family}",
-        counted(least(own)),
+        counted(own.written()),
     );
     let more = Feature::ALL.iter().filter(|it| family.has(**it) && !target.has(**it));
     let since = more.filter_map(|feature| feature.since()).max();

@@ -57,6 +57,17 @@ fn every_command_has_a_page() {
     }
 }
 
+/// The help of the program lists some commands by itself, with their own words.
+#[test]
+fn commands_for_tools_say_what_they_do() {
+    let help = vptx(&["--help"], "").stdout;
+    for name in ["conformance", "completions", "man"] {
+        let own = vptx(&[name, "--help"], "").stdout;
+        let about = own.lines().next().expect("a line");
+        assert!(help.contains(&format!("  {name:11}  {about}\n")), "{name}: {about}\n{help}");
+    }
+}
+
 #[test]
 fn pages_mention_each_option() {
     for name in commands() {

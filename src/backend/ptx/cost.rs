@@ -44,9 +44,15 @@ impl Cost {
     pub fn is_lower(&self) -> bool {
         self.rewritten < self.ptxas && self.rewritten_weight <= self.ptxas_weight
     }
+
+    /// Machine instructions of what is written: of the ordinary PTX if that is cheaper.
+    pub(crate) fn written(&self) -> u32 {
+        if self.is_lower() { self.rewritten } else { self.ptxas }
+    }
 }
 
-/// The parts of `costs.txt`. It allocates nothing: what users of the C library free is all there is.
+/// The parts of `costs.txt`. They take no memory that is never freed, as tools that look for leaks
+/// in the C library would report it.
 struct Table {
     /// The lines of the first part.
     heads: &'static str,
@@ -93,14 +99,10 @@ impl Instruction {
     /// one: such instructions have costs of their own. `None` where nothing was measured:
     /// before `sm_75`, and where both sources are one register of which ptxas makes use.
     pub fn cost(&self, target: Target) -> Option<Cost> {
-        self.measured(column_of(target)?)
-    }
-
-    /// The costs in a column of the table.
-    fn measured(&self, column: usize) -> Option<Cost> {
         if is_folded(self) {
             return None;
         }
+        let column = column_of(target)?;
         let (head, cell) = class(self);
         let heads = TABLE.heads;
         let guarded = || find(heads, &format!("{head}@"));

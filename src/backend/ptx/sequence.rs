@@ -243,27 +243,12 @@ impl Opcode {
     /// Whether it takes no constants: the instructions on lanes.
     const fn takes_registers_only(self) -> bool {
         matches!(
-            self,
-            Opcode::Add2
-                | Opcode::Min2(_)
-                | Opcode::Max2(_)
-                | Opcode::MinRelu2
-                | Opcode::MaxRelu2
-                | Opcode::AddSat2(_)
-                | Opcode::Add4
-                | Opcode::Sub4
-                | Opcode::AddSat4(_)
-                | Opcode::SubSat4(_)
-                | Opcode::Min4(_)
-                | Opcode::Max4(_)
-                | Opcode::MinRelu4
-                | Opcode::MaxRelu4
-                | Opcode::AddFloat2
-                | Opcode::SubFloat2
-                | Opcode::AddSatFloat2
-                | Opcode::SubSatFloat2
-                | Opcode::MinFloat2
-                | Opcode::MaxFloat2
+            self.needs(),
+            Feature::Halves
+                | Feature::SaturatingHalves
+                | Feature::Bytes
+                | Feature::FloatHalves
+                | Feature::FloatExtrema
         )
     }
 

@@ -380,10 +380,9 @@ impl Reader<'_> {
             Op::AbsDiff(x, y) => format!("|{} - {}|", inner(x), inner(y)),
             Op::Min(x, y) => format!("min({}, {})", inner(x), inner(y)),
             Op::Max(x, y) => format!("max({}, {})", inner(x), inner(y)),
-            Op::Clamp(_, range) if stage == Stage::Saturate => {
-                // It clamps the value before.
-                let Op::Clamp(clamped, _) = self.op(value) else { return String::new() };
-                inner(clamped);
+            Op::Clamp(x, range) if stage == Stage::Saturate => {
+                // The text leaves out the value that it clamps, the one before.
+                inner(x);
                 format!("{} to {}", range.min, range.max)
             }
             Op::Clamp(x, range) => format!("clamp({}, {range})", inner(x)),

@@ -1,7 +1,9 @@
 //! Pictures as SVG. All lengths are pixels at the natural size.
 
 use std::fmt::Write;
+use std::iter;
 
+use super::super::instruction::wrapped;
 use super::{Box, Column, End, Lane, Part, Picture, Read, Word};
 
 /// A character of the text, at most.
@@ -82,6 +84,32 @@ impl Word {
     }
 }
 
+impl Box {
+    /// Its stage, what is read, what it computes in lines of so many characters, and the value.
+    fn lines(&self, reads: &[Read], class: &'static str, room: usize) -> Lines {
+        let mut lines = vec![("stage", self.stage.text().to_string())];
+        lines.extend(reads.iter().map(|read| ("", read.text())));
+        lines.extend(wrapped(&self.text, room).into_iter().map(|line| (class, line)));
+        lines.extend(self.value.map(|value| ("value", format!("= {value}"))));
+        lines
+    }
+}
+
+/// Lines of text, each in a class.
+type Lines = Vec<(&'static str, String)>;
+
+/// A name and, if it is known, a value of so many bits.
+fn named(class: &'static str, name: String, value: Option<u32>, bits: u8) -> Lines {
+    let digits = usize::from(bits / 4) + 2;
+    let value = value.map(|value| ("value", format!("{value:#0digits$x}")));
+    iter::once((class, name)).chain(value).collect()
+}
+
+/// The height of a rectangle with so many lines.
+fn height_of(lines: usize) -> u32 {
+    lines as u32 * LINE + 8
+}
+
 /// A place on a line.
 #[derive(Clone, Copy)]
 struct Point {
@@ -127,7 +155,7 @@ impl Canvas {
     /// Draws the sources, and says from where arrows start.
     fn words(&mut self, picture: &Picture) -> impl Fn(&Read) -> Option<Point> + use<> {
         let has_values = picture.words.iter().any(|word| word.value.is_some());
-        let height = if has_values { 2 * LINE + 8 } else { LINE + 8 };
+        let height = height_of(if has_values { 2 } else { 1 });
         let mut left = (self.width - picture.words_width()) / 2;
         let (name_y, top) = (self.y + LINE - 4, self.y + LINE + 4);
         let bottom = top + height;
@@ -145,16 +173,12 @@ impl Canvas {
                 let part = Part { low, width: word.width };
                 let x = left + WORD - width * (u32::from(low / word.width) + 1);
                 let name = format!("{}{}", word.letter(), part.selector());
-                let mut lines =
-                    vec![("stage", part.selector().trim_start_matches('.').to_string())];
+                let label = match word.width {
+                    32 => "32 bits".into(),
+                    _ => part.selector().trim_start_matches('.').to_string(),
+                };
                 let value = word.value.map(|value| part.of(value));
-                if word.width == 32 {
-                    lines[0] = ("stage", "32 bits".into());
-                }
-                if let Some(value) = value {
-                    let digits = usize::from(word.width / 4) + 2;
-                    lines.push(("value", format!("{value:#0digits$x}")));
-                }
+                let lines = named("stage", label, value, word.width);
                 let shape = Shape { x, y: top, width, height, is_kept: false };
                 self.block(shape, &name, value.map(i128::from), &lines);
                 starts.push((word.input, part, Point { x: x + width / 2, y: bottom }));
@@ -180,15 +204,10 @@ impl Canvas {
     ) -> Vec<(Point, String)> {
         let width = picture.lane_width();
         let room = (width / CHAR - 2) as usize;
-        let lines = |(number, it): (usize, &Box), reads: &[Read]| -> Vec<(&str, String)> {
-            let mut lines = vec![("stage", it.stage.text().to_string())];
-            let own = if number == 0 { reads } else { &[] };
-            lines.extend(own.iter().map(|read| ("", read.text())));
-            lines.extend(wrapped(&it.text, room).into_iter().map(|line| ("name", line)));
-            lines.extend(it.value.map(|value| ("value", format!("= {value}"))));
-            lines
+        let lines = |(number, it): (usize, &Box), reads: &[Read]| {
+            it.lines(if number == 0 { reads } else { &[] }, "name", room)
         };
-        let columns: Vec<Vec<Vec<(&str, String)>>> = picture
+        let columns: Vec<Vec<Lines>> = picture
             .columns
             .iter()
             .map(|column| match column {
@@ -202,7 +221,7 @@ impl Canvas {
         let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
         let height = |row: usize| {
             let lines = columns.iter().filter_map(|boxes| boxes.get(row)).map(Vec::len).max();
-            lines.unwrap_or(0) as u32 * LINE + 8
+            height_of(lines.unwrap_or(0))
         };
         let mut ends = Vec::new();
         let mut bottom = top;
@@ -215,10 +234,9 @@ impl Canvas {
                 Column::Kept(part) => {
                     let name = format!("c{}", part.selector());
                     let value = picture.third.map(|c| part.of(c));
-                    let mut lines = vec![("", format!("{}{}", picture.c, part.selector()))];
-                    let digits = usize::from(part.width / 4) + 2;
-                    lines.extend(value.map(|value| ("value", format!("{value:#0digits$x}"))));
-                    let height = lines.len() as u32 * LINE + 8;
+                    let label = format!("{}{}", picture.c, part.selector());
+                    let lines = named("", label, value, part.width);
+                    let height = height_of(lines.len());
                     let shape = Shape { x, y, width, height, is_kept: true };
                     self.block(shape, &name, value.map(i128::from), &lines);
                     y += height;
@@ -278,26 +296,22 @@ impl Canvas {
                     let d = format!("d{}", part.selector());
                     self.arrow("", [*from, Point { x: from.x, y }], [name, &d]);
                     let value = picture.result.map(|result| part.of(result));
-                    let digits = usize::from(part.width / 4) + 2;
-                    let mut lines = vec![("", format!("{}{}", picture.d, part.selector()))];
-                    lines.extend(value.map(|value| ("value", format!("{value:#0digits$x}"))));
+                    let label = format!("{}{}", picture.d, part.selector());
+                    let lines = named("", label, value, part.width);
                     let lane = picture.lane_width();
-                    let height = lines.len() as u32 * LINE + 8;
+                    let height = height_of(lines.len());
                     let shape =
                         Shape { x: from.x - lane / 2, y, width: lane, height, is_kept: false };
                     self.block(shape, &d, value.map(i128::from), &lines);
                 }
-                y += if picture.result.is_some() { 2 * LINE + 8 } else { LINE + 8 };
+                y += height_of(if picture.result.is_some() { 2 } else { 1 });
             }
             End::Joined(last) => {
                 for (from, name) in columns {
                     self.arrow("", [*from, Point { x: from.x, y }], [name, "secondary"]);
                 }
-                let mut lines = vec![("stage", last.stage.text().to_string())];
-                let room = (width / CHAR - 2) as usize;
-                lines.extend(wrapped(&last.text, room).into_iter().map(|line| ("", line)));
-                lines.extend(last.value.map(|value| ("value", format!("= {value}"))));
-                let height = lines.len() as u32 * LINE + 8;
+                let lines = last.lines(&[], "", (width / CHAR - 2) as usize);
+                let height = height_of(lines.len());
                 let shape = Shape { x: left, y, width, height, is_kept: false };
                 self.block(shape, "secondary", last.value, &lines);
                 y += height;
@@ -320,9 +334,8 @@ impl Canvas {
     fn word(&mut self, picture: &Picture, from: Point, name: &str) -> u32 {
         let y = from.y + ARROW;
         self.arrow("", [from, Point { x: from.x, y }], [name, "d"]);
-        let mut lines = vec![("", picture.d.clone())];
-        lines.extend(picture.result.map(|value| ("value", format!("{value:#010x}"))));
-        let height = lines.len() as u32 * LINE + 8;
+        let lines = named("", picture.d.clone(), picture.result, 32);
+        let height = height_of(lines.len());
         let shape = Shape { x: from.x - WORD / 2, y, width: WORD, height, is_kept: false };
         self.block(shape, "d", picture.result.map(i128::from), &lines);
         y + height
@@ -370,21 +383,6 @@ fn shortened(text: &str, room: usize) -> String {
         return text.into();
     }
     text.chars().take(room - 1).chain(['…']).collect()
-}
-
-/// Breaks a text at blanks into lines of at most so many characters, if its words allow it.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.into()),
-        }
-    }
-    lines
 }
 
 fn escaped(text: &str) -> String {
