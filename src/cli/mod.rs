@@ -367,9 +367,13 @@ impl Output {
         }
     }
 
-    /// Writes a diff. It bypasses the stream if that may drop escapes.
+    /// Where diffs are written. They bypass the stream if that may drop escapes.
+    fn diffs(&mut self) -> Box<dyn Write + '_> {
+        if self.style.color { Box::new(&mut self.stream) } else { Box::new(plain_output()) }
+    }
+
     fn write_diff(&mut self, diff: &[u8]) -> io::Result<()> {
-        if self.style.color { self.stream.write_all(diff) } else { plain_output().write_all(diff) }
+        self.diffs().write_all(diff)
     }
 }
 

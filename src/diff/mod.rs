@@ -261,7 +261,7 @@ pub fn diff(old: &str, new: &str) -> Result<Vec<Change>, DiffError> {
 /// # Errors
 /// The same as those of [`diff`].
 pub fn diff_with(old: &str, new: &str, options: DiffOptions) -> Result<Vec<Change>, DiffError> {
-    Comparison::new(old, new, options).map(|comparison| comparison.changes())
+    Comparison::new(old, new, options).map(|comparison| comparison.changes().collect())
 }
 
 /// Two modules whose functions are paired.
@@ -289,33 +289,46 @@ impl<'s> Comparison<'s> {
         Ok(Comparison { old, new, pairs, options })
     }
 
-    /// The differences: first outside of functions, then those of functions in the order of
-    /// the new text. Removed functions stand before the next one that stayed.
-    pub(crate) fn changes(&self) -> Vec<Change> {
+    /// The differences, each one when it is asked for: first outside of functions, then those of
+    /// functions in the order of the new text. Removed functions stand before the next one that
+    /// stayed.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let (old, new) = (&self.old, &self.new);
         let sides = Sides { old, new, globals: &self.pairs.globals };
-        let mut changes: Vec<Change> = hunks::items(&sides).into_iter().collect();
-        let mut is_removed = vec![true; old.functions.len()];
-        let mut partners = vec![None; new.functions.len()];
+        let items = hunks::items(&sides);
+        let mut values = Values::new();
+        let change =
+            move |(before, after): (Option<&Function>, Option<&Function>)| match (before, after) {
+                (Some(before), Some(after)) => {
+                    both(&sides, (before, after), self.options, &mut values)
+                }
+                (Some(before), None) => Some(alone(&sides, before, ChangeKind::Removed)),
+                (None, after) => after.map(|after| alone(&sides, after, ChangeKind::Added)),
+            };
+        items.into_iter().chain(self.functions().into_iter().filter_map(change))
+    }
+
+    /// The functions of both texts with their partners, in the order of their changes.
+    fn functions(&self) -> Vec<(Option<&Function>, Option<&Function>)> {
+        let (old, new) = (&self.old.functions, &self.new.functions);
+        let mut is_removed = vec![true; old.len()];
+        let mut partners = vec![None; new.len()];
         for &(before, after) in &self.pairs.functions {
             is_removed[before as usize] = false;
             partners[after as usize] = Some(before as usize);
         }
-        let mut values = Values::new();
-        let mut removed = (0..old.functions.len()).filter(|at| is_removed[*at]).peekable();
-        for (function, partner) in new.functions.iter().zip(partners) {
-            let Some(partner) = partner else {
-                changes.push(alone(&sides, function, ChangeKind::Added));
-                continue;
-            };
-            while let Some(at) = removed.next_if(|at| *at < partner) {
-                changes.push(alone(&sides, &old.functions[at], ChangeKind::Removed));
+        let mut all = Vec::with_capacity(new.len());
+        let mut removed = (0..old.len()).filter(|at| is_removed[*at]).peekable();
+        for (function, partner) in new.iter().zip(partners) {
+            if let Some(partner) = partner {
+                while let Some(at) = removed.next_if(|at| *at < partner) {
+                    all.push((Some(&old[at]), None));
+                }
             }
-            let pair = (&old.functions[partner], function);
-            changes.extend(both(&sides, pair, self.options, &mut values));
+            all.push((partner.map(|at| &old[at]), Some(function)));
         }
-        changes.extend(removed.map(|at| alone(&sides, &old.functions[at], ChangeKind::Removed)));
-        changes
+        all.extend(removed.map(|at| (Some(&old[at]), None)));
+        all
     }
 
     /// Counts what a text has.

@@ -540,19 +540,17 @@ impl Reader<'_, '_> {
         tokens: &[Token],
         mut takes: impl FnMut(&mut Self, Token) -> bool,
     ) {
-        let mut floats = FloatType::Other;
         let mut last = None;
         let mut rest = tokens;
         while let [token, after @ ..] = rest {
+            let before = &tokens[..tokens.len() - rest.len()];
             let mut token = *token;
             rest = after;
-            if token.kind() == TokenKind::Dot {
-                floats = floats.after(token.span().text(text));
-            }
             if takes(self, token) {
                 self.shape.push(' ');
             } else {
                 let mut following = after.iter().copied();
+                let floats = || FloatType::after(before, text);
                 match number(text, token, floats, last, || following.next()) {
                     Some((number, end)) => {
                         self.word(&number);

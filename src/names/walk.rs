@@ -506,7 +506,8 @@ impl<'t> Walker<'t> {
     fn meaning(&mut self, name: &'t str) -> Option<Meaning> {
         let (base, number) = split(name);
         if let Some(number) = number
-            && let Some((_, range)) = self.near.iter().find(|(it, _)| *it == base)
+            // Two or three bytes: a call that compares them takes longer.
+            && let Some((_, range)) = self.near.iter().find(|it| it.0.bytes().eq(base.bytes()))
             && number < range.count
         {
             return Some(range.register(number));

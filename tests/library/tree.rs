@@ -380,6 +380,17 @@ fn a_texture_and_whether_it_is_in_memory() {
     }
 }
 
+/// cuSPARSELt 0.6.2 has `r2p` and `p2r`, which are in no manual.
+#[test]
+fn a_vector_with_a_selector() {
+    let source = ".func f() { r2p.b32 {p, q}.reverse, r.b0, 3; }";
+    let (tree, _, _) = lossless(source);
+    assert_eq!(tree.errors(), []);
+    let vector = of_kind(&tree, "r2p").operands().next().expect("one");
+    assert!(matches!(vector.kind(), OperandKind::Vector(_)), "{vector:?}");
+    assert_eq!(vector.selector().map(|it| it.text(source)), Some(".reverse"));
+}
+
 #[test]
 fn views_of_instructions() {
     let (tree, _, _) = lossless(MODULE);

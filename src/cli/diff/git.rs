@@ -48,14 +48,14 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let look = look(arguments, out.style);
     let compare = || match Comparison::new(&old_text, &new_text, arguments.options()) {
         Ok(comparison) => {
-            let mut text = String::new();
-            let changes = comparison.changes();
             let compared = Compared {
                 old: Source::new(&labels[0], &old_text),
                 new: Source::new(&labels[1], &new_text),
             };
-            human::write(&mut text, &compared, &changes, look);
-            if changes.is_empty() {
+            let mut text = human::heading(&compared, look);
+            let heading = text.len();
+            text.extend(comparison.changes().map(|it| human::change(&compared, &it, look)));
+            if text.len() == heading {
                 text += &human::note("no difference but names and layout", look);
             }
             Ok(text)

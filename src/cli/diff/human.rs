@@ -32,37 +32,54 @@ const LONG: usize = 2000;
 /// Columns for each block that a statement stands in.
 const INDENT: usize = 4;
 
-/// Writes the differences of two texts.
-pub(super) fn write(out: &mut String, compared: &Compared<'_>, changes: &[Change], look: Look) {
-    let mut writer = Writer { out, compared, look };
-    writer.line(BOLD, &format!("--- {}", compared.old.label));
-    writer.line(BOLD, &format!("+++ {}", compared.new.label));
-    for change in changes {
-        for hunk in &change.hunks {
-            writer.heading(change, hunk);
-            writer.hunk(hunk);
-        }
-        if change.hunks.is_empty() {
-            writer.rename(change);
-        }
+/// Names both texts.
+pub(super) fn heading(compared: &Compared<'_>, look: Look) -> String {
+    let line = |sign, label| styled(BOLD, &format!("{sign} {label}"), look);
+    line("---", compared.old.label) + &line("+++", compared.new.label)
+}
+
+/// A difference of two texts.
+pub(super) fn change(compared: &Compared<'_>, change: &Change, look: Look) -> String {
+    let mut text = String::new();
+    let mut writer = Writer { out: &mut text, compared, look };
+    for hunk in &change.hunks {
+        writer.heading(change, hunk);
+        writer.hunk(hunk);
+    }
+    if change.hunks.is_empty() {
+        writer.rename(change);
+    }
+    text
+}
+
+/// How many statements a function gained and lost.
+pub(super) struct Counts {
+    added: usize,
+    removed: usize,
+    subject: String,
+}
+
+impl Counts {
+    pub(super) fn of(change: &Change) -> Counts {
+        let (added, removed) = change.counts();
+        Counts { added, removed, subject: subject(change) }
     }
 }
 
-/// Writes how many statements each function gained and lost.
-pub(super) fn counts(out: &mut String, compared: &Compared<'_>, changes: &[Change], look: Look) {
-    let mut writer = Writer { out, compared, look };
-    writer.line(BOLD, &format!("--- {}", compared.old.label));
-    writer.line(BOLD, &format!("+++ {}", compared.new.label));
-    let rows: Vec<_> = changes.iter().map(|change| (change.counts(), subject(change))).collect();
-    let width = |count: fn(&(usize, usize)) -> usize| {
-        rows.iter().map(|(counts, _)| count(counts).to_string().len()).max().unwrap_or_default()
+/// How many statements each function gained and lost, as a table.
+pub(super) fn counts(compared: &Compared<'_>, rows: &[Counts], look: Look) -> String {
+    let mut text = String::new();
+    let mut writer = Writer { out: &mut text, compared, look };
+    let width = |count: fn(&Counts) -> usize| {
+        rows.iter().map(|row| count(row).to_string().len()).max().unwrap_or_default()
     };
-    let (added_width, removed_width) = (width(|it| it.0), width(|it| it.1));
-    for ((added, removed), subject) in &rows {
+    let (added_width, removed_width) = (width(|it| it.added), width(|it| it.removed));
+    for Counts { added, removed, subject } in rows {
         writer.part(ADDED, &format!("{:>1$}", format!("+{added}"), added_width + 1));
         writer.part(REMOVED, &format!(" {:>1$}", format!("-{removed}"), removed_width + 1));
         let _ = writeln!(writer.out, " {}", visible(subject));
     }
+    text
 }
 
 /// The line about a text that only one side has.

@@ -184,21 +184,27 @@ impl Run<'_> {
         let pairs = pairs(&self.old.all, &self.new.all);
         let (mut totals, mut failed) = (Totals::default(), self.failed);
         let mut statistics = Statistics::default();
-        let work = |pair: &Pair| {
-            let text = match *pair {
-                Pair::Both(_, at) | Pair::New(at) => &self.new.all[at],
-                Pair::Old(at) => &self.old.all[at],
-            };
-            guarded(&text.label, || self.compare(*pair))
-                .unwrap_or_else(|message| Outcome::trouble(&message))
-        };
-        for_each_in_order("compared", &pairs, work, |outcome| {
+        let mut take = |outcome: Outcome| {
             totals += &outcome.totals;
             failed |= outcome.failed;
             statistics += outcome.statistics;
-            errors().write_all(&outcome.errors)?;
-            out.write_diff(&outcome.text)
-        })?;
+            errors().write_all(&outcome.errors)
+        };
+        match &pairs[..] {
+            // The differences of two large texts are written as they are found.
+            [only] => take(self.guarded(*only, &mut *out.diffs())?)?,
+            pairs => {
+                let work = |pair: &Pair| {
+                    let mut text = Vec::new();
+                    self.guarded(*pair, &mut text).map(|outcome| (text, outcome))
+                };
+                for_each_in_order("compared", pairs, work, |done| {
+                    let (text, outcome) = done?;
+                    take(outcome)?;
+                    out.diffs().write_all(&text)
+                })?;
+            }
+        }
         let is_json = self.arguments.format == DiffFormat::Json;
         if is_json && !self.arguments.quiet {
             records::total(&mut out.stream, &totals)?;
@@ -217,14 +223,24 @@ impl Run<'_> {
         })
     }
 
-    /// Compares the texts of a pair.
-    fn compare(&self, pair: Pair) -> Outcome {
+    /// Compares the texts of a pair; a bug ends the work on them only.
+    fn guarded(&self, pair: Pair, out: &mut dyn Write) -> io::Result<Outcome> {
+        let text = match pair {
+            Pair::Both(_, at) | Pair::New(at) => &self.new.all[at],
+            Pair::Old(at) => &self.old.all[at],
+        };
+        guarded(&text.label, || self.compare(pair, out))
+            .unwrap_or_else(|message| Ok(Outcome::trouble(&message)))
+    }
+
+    /// Compares the texts of a pair, and writes how they differ.
+    fn compare(&self, pair: Pair, out: &mut dyn Write) -> io::Result<Outcome> {
         let (old, new) = match pair {
             Pair::Both(old, new) => (&self.old.all[old], &self.new.all[new]),
-            Pair::Old(at) => return self.alone(&self.old.all[at], pair),
-            Pair::New(at) => return self.alone(&self.new.all[at], pair),
+            Pair::Old(at) => return self.alone(&self.old.all[at], pair, out),
+            Pair::New(at) => return self.alone(&self.new.all[at], pair, out),
         };
-        match (self.old.bytes(old), self.new.bytes(new)) {
+        Ok(match (self.old.bytes(old), self.new.bytes(new)) {
             (Ok(old_bytes), Ok(new_bytes)) if old_bytes == new_bytes => self.equal(&new_bytes),
             (Ok(old_bytes), Ok(new_bytes)) => {
                 let (old_text, new_text) = (decoded(&old_bytes), decoded(&new_bytes));
@@ -233,42 +249,52 @@ impl Run<'_> {
                     new: Source::new(&new.label, &new_text),
                 };
                 match Comparison::new(&old_text, &new_text, self.arguments.options()) {
-                    Ok(comparison) => self.differing(&compared, &comparison),
+                    Ok(comparison) => self.differing(&compared, &comparison, out)?,
                     Err(error) => self.unread(&compared, &error),
                 }
             }
             (Err(message), _) | (_, Err(message)) => Outcome::trouble(&message),
-        }
+        })
     }
 
-    fn differing(&self, compared: &Compared<'_>, comparison: &Comparison<'_>) -> Outcome {
-        let changes = comparison.changes();
-        let mut outcome = Outcome { totals: Totals::of(&changes), ..Outcome::default() };
-        if self.arguments.stat {
+    fn differing(
+        &self,
+        compared: &Compared<'_>,
+        comparison: &Comparison<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<Outcome> {
+        let Arguments { quiet, stat, format, .. } = *self.arguments;
+        let mut outcome = Outcome { totals: Totals::of_pair(), ..Outcome::default() };
+        let mut rows = Vec::new();
+        for change in comparison.changes() {
+            let is_first = !outcome.totals.differs();
+            outcome.totals.count(&change);
+            if quiet {
+                continue;
+            }
+            if format == DiffFormat::Json {
+                records::change(out, compared, &change)?;
+                continue;
+            }
+            if is_first {
+                out.write_all(human::heading(compared, self.look).as_bytes())?;
+            }
+            if stat {
+                rows.push(human::Counts::of(&change));
+            } else {
+                out.write_all(human::change(compared, &change, self.look).as_bytes())?;
+            }
+        }
+        out.write_all(human::counts(compared, &rows, self.look).as_bytes())?;
+        if stat {
             outcome.statistics = Statistics::of(comparison, compared);
         }
-        if changes.is_empty() || self.arguments.quiet {
-            return outcome;
-        }
-        let mut text = String::new();
-        match self.arguments.format {
-            DiffFormat::Json => {
-                // Writing to memory never fails.
-                let _ = records::changes(&mut outcome.text, compared, &changes);
-                return outcome;
-            }
-            DiffFormat::Human if self.arguments.stat => {
-                human::counts(&mut text, compared, &changes, self.look);
-            }
-            DiffFormat::Human => human::write(&mut text, compared, &changes, self.look),
-        }
-        outcome.text = text.into_bytes();
-        outcome
+        Ok(outcome)
     }
 
     /// The outcome for two texts with the same bytes.
     fn equal(&self, bytes: &[u8]) -> Outcome {
-        let mut outcome = Outcome { totals: Totals::of(&[]), ..Outcome::default() };
+        let mut outcome = Outcome { totals: Totals::of_pair(), ..Outcome::default() };
         if self.arguments.stat {
             let text = decoded(bytes);
             let source = || Source::new("", &text);
@@ -282,21 +308,16 @@ impl Run<'_> {
     }
 
     /// The outcome for a text that only one side has.
-    fn alone(&self, text: &Text, pair: Pair) -> Outcome {
-        let mut outcome = Outcome { totals: Totals::alone(pair), ..Outcome::default() };
+    fn alone(&self, text: &Text, pair: Pair, out: &mut dyn Write) -> io::Result<Outcome> {
         let is_old = matches!(pair, Pair::Old(_));
-        if self.arguments.quiet {
-            return outcome;
-        }
         match self.arguments.format {
-            DiffFormat::Json => {
-                let _ = records::only(&mut outcome.text, text, is_old);
-            }
+            _ if self.arguments.quiet => {}
+            DiffFormat::Json => records::only(out, text, is_old)?,
             DiffFormat::Human => {
-                outcome.text = human::only(&text.label, is_old, self.look).into_bytes();
+                out.write_all(human::only(&text.label, is_old, self.look).as_bytes())?;
             }
         }
-        outcome
+        Ok(Outcome { totals: Totals::alone(pair), ..Outcome::default() })
     }
 
     fn unread(&self, compared: &Compared<'_>, error: &DiffError) -> Outcome {
@@ -323,7 +344,6 @@ fn look(arguments: &Arguments, style: Style) -> Look {
 /// The result of comparing two texts.
 #[derive(Default)]
 struct Outcome {
-    text: Vec<u8>,
     errors: Vec<u8>,
     totals: Totals,
     statistics: Statistics,

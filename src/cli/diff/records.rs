@@ -65,31 +65,28 @@ impl Place {
     }
 }
 
-fn put(out: &mut impl Write, record: &Record<'_>) -> io::Result<()> {
+fn put(out: &mut dyn Write, record: &Record<'_>) -> io::Result<()> {
     serde_json::to_writer(&mut *out, record)?;
     writeln!(out)
 }
 
-/// Writes the differences of two texts.
-pub(super) fn changes(
-    out: &mut impl Write,
+/// Writes a difference of two texts.
+pub(super) fn change(
+    out: &mut dyn Write,
     compared: &Compared<'_>,
-    changes: &[Change],
+    change: &Change,
 ) -> io::Result<()> {
-    for change in changes {
-        let hunks = change.hunks.iter();
-        let record = ChangeRecord {
-            old_path: compared.old.label,
-            new_path: compared.new.label,
-            subject: change.subject,
-            change: change.kind,
-            old_name: change.old.as_ref().map(|part| &*part.name),
-            new_name: change.new.as_ref().map(|part| &*part.name),
-            hunks: hunks.map(|hunk| record(compared, hunk)).collect(),
-        };
-        put(out, &Record::Change(record))?;
-    }
-    Ok(())
+    let hunks = change.hunks.iter();
+    let record = ChangeRecord {
+        old_path: compared.old.label,
+        new_path: compared.new.label,
+        subject: change.subject,
+        change: change.kind,
+        old_name: change.old.as_ref().map(|part| &*part.name),
+        new_name: change.new.as_ref().map(|part| &*part.name),
+        hunks: hunks.map(|hunk| record(compared, hunk)).collect(),
+    };
+    put(out, &Record::Change(record))
 }
 
 fn record<'r>(compared: &Compared<'_>, hunk: &'r Hunk) -> HunkRecord<'r> {
@@ -103,12 +100,12 @@ fn record<'r>(compared: &Compared<'_>, hunk: &'r Hunk) -> HunkRecord<'r> {
 }
 
 /// Writes a text that only the old side has, or only the new one.
-pub(super) fn only(out: &mut impl Write, text: &Text, is_old: bool) -> io::Result<()> {
+pub(super) fn only(out: &mut dyn Write, text: &Text, is_old: bool) -> io::Result<()> {
     let path = &text.label;
     put(out, &if is_old { Record::OnlyOld { path } } else { Record::OnlyNew { path } })
 }
 
 /// Writes the last line.
-pub(super) fn total(out: &mut impl Write, totals: &Totals) -> io::Result<()> {
+pub(super) fn total(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
     put(out, &Record::Total(totals))
 }

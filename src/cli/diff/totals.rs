@@ -34,24 +34,25 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// The counts of one pair.
-    pub(super) fn of(changes: &[Change]) -> Totals {
-        let mut totals = Totals { texts: 1, ..Totals::default() };
-        totals.different = usize::from(!changes.is_empty());
-        for change in changes {
-            let (added, removed) = change.counts();
-            totals.statements_added += added;
-            totals.statements_removed += removed;
-            if change.subject == Subject::Function {
-                *match change.kind {
-                    ChangeKind::Added => &mut totals.added,
-                    ChangeKind::Removed => &mut totals.removed,
-                    ChangeKind::Changed => &mut totals.changed,
-                    ChangeKind::Renamed => &mut totals.renamed,
-                } += 1;
-            }
+    /// Those of a pair of texts that are the same so far.
+    pub(super) fn of_pair() -> Totals {
+        Totals { texts: 1, ..Totals::default() }
+    }
+
+    /// Counts a difference of the one pair.
+    pub(super) fn count(&mut self, change: &Change) {
+        self.different = 1;
+        let (added, removed) = change.counts();
+        self.statements_added += added;
+        self.statements_removed += removed;
+        if change.subject == Subject::Function {
+            *match change.kind {
+                ChangeKind::Added => &mut self.added,
+                ChangeKind::Removed => &mut self.removed,
+                ChangeKind::Changed => &mut self.changed,
+                ChangeKind::Renamed => &mut self.renamed,
+            } += 1;
         }
-        totals
     }
 
     /// The counts of a text that only one side has. `None` for a pair.

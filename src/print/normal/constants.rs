@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::syntax::constant::integer_literal;
+use crate::syntax::{Token, TokenKind};
 
 /// The type that the floats of a statement have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,18 +16,20 @@ pub(crate) enum FloatType {
 }
 
 impl FloatType {
-    /// The type after one more word of the statement. The last type of floats is that of the
+    /// The type after the first tokens of a statement. The last type of floats is that of the
     /// sources: `cvt.f64.f32`, `slct.f32.s32`.
-    pub(crate) fn after(self, word: &str) -> FloatType {
-        match word.as_bytes() {
-            b".f32" => FloatType::Single,
+    pub(crate) fn after(tokens: &[Token], source: &str) -> FloatType {
+        let mut words = tokens.iter().rev().filter(|token| token.kind() == TokenKind::Dot);
+        let of_word = |word: &Token| match word.span().text(source).as_bytes() {
+            b".f32" => Some(FloatType::Single),
             [b'.', b'f' | b'e', digit, ..] | [b'.', b'b' | b't', b'f', digit, ..]
                 if digit.is_ascii_digit() =>
             {
-                FloatType::Other
+                Some(FloatType::Other)
             }
-            _ => self,
-        }
+            _ => None,
+        };
+        words.find_map(of_word).unwrap_or_default()
     }
 }
 
@@ -35,7 +38,7 @@ impl FloatType {
 /// if it is no number of PTX.
 pub(super) fn spelled(
     text: &str,
-    ty: FloatType,
+    ty: impl FnOnce() -> FloatType,
     is_alone: impl FnOnce() -> bool,
 ) -> Option<Cow<'_, str>> {
     if is_spelled(text.as_bytes()) {
@@ -46,7 +49,7 @@ pub(super) fn spelled(
         return Some(format!("0f{}", digits.to_ascii_uppercase()).into());
     }
     if let Some(value) = float(&lower) {
-        let ty = if ty == FloatType::Single && is_alone() { ty } else { FloatType::Other };
+        let ty = if is_alone() { ty() } else { FloatType::Other };
         return Some(with_bits(value, ty).into());
     }
     let end = if text.ends_with('U') && !is_alone() { "U" } else { "" };
@@ -54,9 +57,9 @@ pub(super) fn spelled(
 }
 
 /// The spelling of a float with a `-` before it. Both are alone.
-pub(super) fn negative(text: &str, ty: FloatType) -> Option<String> {
+pub(super) fn negative(text: &str, ty: impl FnOnce() -> FloatType) -> Option<String> {
     // ptxas takes no sign before `0f3F800000`.
-    float(&text.to_ascii_lowercase()).map(|value| with_bits(-value, ty))
+    float(&text.to_ascii_lowercase()).map(|value| with_bits(-value, ty()))
 }
 
 /// The value of a float in decimal digits or as the bits of an `.f64`. `None` for one that ptxas
@@ -120,15 +123,15 @@ mod tests {
             ("0.1", "0d3FB999999999999A"),
             ("2.5e-3", "0d3F647AE147AE147B"),
         ] {
-            let found = spelled(text, FloatType::Other, || true);
+            let found = spelled(text, || FloatType::Other, || true);
             assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
         for same in ["0", "7", "4294967295", "0f3F800000", "0d3FF8000000000000"] {
-            assert_eq!(spelled(same, FloatType::Other, || true).as_deref(), Some(same));
+            assert_eq!(spelled(same, || FloatType::Other, || true).as_deref(), Some(same));
         }
-        assert_eq!(spelled("16U", FloatType::Other, || false).as_deref(), Some("16U"));
+        assert_eq!(spelled("16U", || FloatType::Other, || false).as_deref(), Some("16U"));
         for none in ["08", "0x", "1a", "16u", "0f12", "0xffffffffffffffff0", "1e", "0b2", "1e400"] {
-            assert_eq!(spelled(none, FloatType::Other, || true), None, "{none}");
+            assert_eq!(spelled(none, || FloatType::Other, || true), None, "{none}");
         }
     }
 
@@ -155,11 +158,11 @@ mod tests {
             ("0f3f800000", "0f3F800000"),
             ("0f7F800001", "0f7F800001"),
         ] {
-            let found = spelled(text, FloatType::Single, || true);
+            let found = spelled(text, || FloatType::Single, || true);
             assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
         // `0f…` is no part of an expression.
-        let part = spelled("1.0", FloatType::Single, || false);
+        let part = spelled("1.0", || FloatType::Single, || false);
         assert_eq!(part.as_deref(), Some("0d3FF0000000000000"));
         for (text, ty, expected) in [
             ("1.0", FloatType::Single, Some("0fBF800000")),
@@ -170,7 +173,7 @@ mod tests {
             ("1", FloatType::Single, None),
             ("0x1e", FloatType::Single, None),
         ] {
-            assert_eq!(negative(text, ty).as_deref(), expected, "{text}");
+            assert_eq!(negative(text, || ty).as_deref(), expected, "{text}");
         }
     }
 }

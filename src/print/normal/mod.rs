@@ -196,11 +196,12 @@ fn formatted(text: &str, in_parallel: bool) -> Option<String> {
 }
 
 /// The one spelling of the number that starts with a token, and its last token: a float may have
-/// a sign. `after` gives the tokens that follow. `None` if it is no number of PTX.
+/// a sign. `ty` tells the type of floats, and `after` gives the tokens that follow. `None` if it is
+/// no number of PTX.
 pub(crate) fn number(
     source: &str,
     first: Token,
-    ty: FloatType,
+    ty: impl FnOnce() -> FloatType,
     before: Option<Token>,
     mut after: impl FnMut() -> Option<Token>,
 ) -> Option<(Cow<'_, str>, Token)> {

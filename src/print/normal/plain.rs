@@ -39,17 +39,20 @@ impl<'g, 's> Plain<'g, 's> {
     pub(super) fn text(&self) -> String {
         let tree = &self.reading.tree;
         let has_mark = tree.source().starts_with('\u{feff}');
+        let end = if has_mark { '\u{feff}'.len_utf8() } else { 0 };
         let mut writing = Writing {
             plain: self,
             source: tree.source(),
             text: String::with_capacity(tree.source().len()),
             tokens: tree.tokens(),
             at: 0,
-            end: if has_mark { '\u{feff}'.len_utf8() } else { 0 },
+            copied: end,
+            end,
             statements: tree.all_statements().peekable(),
+            next_statement: 0,
+            first: 0,
             opcode_end: 0,
             is_plain: false,
-            floats: FloatType::Other,
             dropped: Along(&self.dropped),
             names: Along(self.reading.names.uses()),
             declarations: Along(self.renaming.as_ref().map_or(&[], |it| &it.declarations)),
@@ -59,7 +62,8 @@ impl<'g, 's> Plain<'g, 's> {
         while let Some(&token) = writing.tokens.get(writing.at) {
             writing.token(token);
         }
-        writing.between(&writing.source[writing.end..], false);
+        writing.between(writing.source.len(), false);
+        writing.copy();
         writing.text
     }
 }
@@ -70,17 +74,21 @@ struct Writing<'p, 's, S: Iterator<Item = Statement<'p>>> {
     source: &'p str,
     text: String,
     tokens: &'p [Token],
-    /// The number of the next token, and the offset after the one before.
+    /// The number of the next token.
     at: usize,
+    /// The offset after the token before. What follows `copied` up to there is still to be
+    /// written as it is.
+    copied: usize,
     end: usize,
-    /// Those that start at the next token or later.
+    /// Those that start at the next token or later, and the first token of the first of them.
     statements: Peekable<S>,
+    next_statement: usize,
+    /// The first token of the statement.
+    first: usize,
     /// Where the modifiers of the instruction end; 0 in another statement.
     opcode_end: u32,
     /// Whether numbers are versions, or places in sources.
     is_plain: bool,
-    /// The type of floats in the statement.
-    floats: FloatType,
     dropped: Along<'p, Span>,
     names: Along<'p, Use>,
     declarations: Along<'p, (u32, String)>,
@@ -96,42 +104,57 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         if self.leave_out(start) {
             return;
         }
-        while let Some(statement) = self.statements.next_if(|it| it.first_token() <= self.at) {
-            self.start(statement);
+        while self.at >= self.next_statement {
+            self.start();
         }
-        let own = first.span().text(self.source);
         let in_opcode = start < self.opcode_end;
-        let (mut last, mut is_new_number) = (first, false);
+        let (mut last, mut is_number) = (first, false);
         let new = match first.kind() {
             TokenKind::Ident => self.new_name(start).map(Cow::from),
-            TokenKind::Dot => {
-                self.floats = self.floats.after(own);
-                None
-            }
             TokenKind::Number | TokenKind::Punct([b'-', 0]) if !self.is_plain && !in_opcode => {
-                self.number(first).map(|(new, token)| {
-                    (last, is_new_number) = (token, true);
-                    new
+                self.number(first).and_then(|(new, token)| {
+                    (last, is_number) = (token, true);
+                    matches!(new, Cow::Owned(_)).then_some(new)
                 })
             }
             _ => None,
         };
         // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
         self.is_apart |= new.is_some() && self.last.is_some_and(Token::is_word);
-        let between = &self.source[self.end..start as usize];
-        let between = if self.is_apart && between.is_empty() { " " } else { between };
         // Modifiers join their opcode.
-        self.between(between, in_opcode && first.is_modifier(self.source));
-        self.text.push_str(&new.unwrap_or(own.into()));
-        self.end = last.span().end as usize;
-        self.is_apart = is_new_number && self.source[self.end..].starts_with(['.', '%']);
+        let joins = || in_opcode && first.is_modifier(self.source);
+        let stays = match &self.source.as_bytes()[self.end..start as usize] {
+            [] => !self.is_apart,
+            [b' ' | b'\t'] => !joins(),
+            _ => false,
+        };
+        if stays && self.last.is_some_and(|last| !last.is(b';')) {
+            self.end = start as usize;
+        } else {
+            self.between(start as usize, joins());
+        }
+        let end = last.span().end as usize;
+        if let Some(new) = new {
+            self.copy();
+            self.text.push_str(&new);
+            self.copied = end;
+        }
+        self.end = end;
+        self.is_apart = is_number && self.source[self.end..].starts_with(['.', '%']);
         if first.is(b'{')
             && let Some((_, own)) = self.declarations.at(start)
         {
+            self.copy();
             self.text.push_str(own);
         }
         self.at += if last == first { 1 } else { 2 };
         self.last = Some(last);
+    }
+
+    /// Writes what stays as it is, up to the end of the last token.
+    fn copy(&mut self) {
+        self.text.push_str(&self.source[self.copied..self.end]);
+        self.copied = self.end;
     }
 
     /// The new name at a place.
@@ -140,9 +163,13 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         renaming.as_ref()?.text(self.names.at(place)?, reading, globals)
     }
 
-    /// Starts a statement.
-    fn start(&mut self, statement: Statement<'p>) {
-        (self.opcode_end, self.is_plain, self.floats) = (0, false, FloatType::Other);
+    /// Starts the next statement.
+    fn start(&mut self) {
+        let statement = self.statements.next();
+        let next = self.statements.peek().map(|next| next.first_token());
+        self.next_statement = next.unwrap_or(usize::MAX);
+        let Some(statement) = statement else { return };
+        (self.first, self.opcode_end, self.is_plain) = (self.at, 0, false);
         match statement.kind() {
             StatementKind::Instruction(it) => self.opcode_end = it.opcode().end,
             StatementKind::Directive(it) => {
@@ -161,7 +188,8 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
     /// The spelling of the number that starts with the next token, and its last token.
     fn number(&self, first: Token) -> Option<(Cow<'p, str>, Token)> {
         let mut ahead = self.tokens[self.at + 1..].iter().copied();
-        let (new, last) = number(self.source, first, self.floats, self.last, || ahead.next())?;
+        let floats = || FloatType::after(&self.tokens[self.first..self.at], self.source);
+        let (new, last) = number(self.source, first, floats, self.last, || ahead.next())?;
         // A comment after the sign stays.
         let sign = &self.source[first.span().end as usize..last.span().end as usize];
         let is_whole = last == first || !self.plain.keep_comments || !sign.contains('/');
@@ -172,11 +200,11 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
     fn leave_out(&mut self, start: u32) -> bool {
         let Some(span) = self.dropped.at(start) else { return false };
         // White space follows.
-        let between = &self.source[self.end..start as usize];
-        if between.contains('/') {
-            self.between(between, false);
+        if self.source[self.end..start as usize].contains('/') {
+            self.between(start as usize, false);
         }
-        self.end = span.end as usize;
+        self.copy();
+        (self.copied, self.end) = (span.end as usize, span.end as usize);
         while self.tokens.get(self.at).is_some_and(|token| token.span().start < span.end) {
             self.at += 1;
         }
@@ -184,8 +212,11 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         true
     }
 
-    /// Writes white space, or comments, between two tokens.
-    fn between(&mut self, between: &str, joins: bool) {
+    /// Passes white space, or comments, from the last token to an offset.
+    fn between(&mut self, start: usize, joins: bool) {
+        let between = &self.source[self.end..start];
+        self.copy();
+        (self.copied, self.end) = (start, start);
         let has_comments = self.plain.keep_comments && between.len() > 1;
         let comments = if has_comments { comments(between) } else { Vec::new() };
         let mut end = 0;
@@ -202,7 +233,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         let last = self.text.as_bytes().last();
         if !comments.is_empty() && between[end..].contains('\n') || last == Some(&b';') {
             self.text.push('\n');
-        } else if !between.is_empty() && !joins && last != Some(&b'\n') {
+        } else if (!between.is_empty() || self.is_apart) && !joins && last != Some(&b'\n') {
             self.text.push(' ');
         }
     }

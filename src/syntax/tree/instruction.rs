@@ -349,7 +349,7 @@ impl<'t> Operand<'t> {
         self.parts().ok()?.sign
     }
 
-    /// `.b0`, `.x`, … behind a name, with its dot.
+    /// `.b0`, `.x`, … behind a name, or `.reverse` behind a vector, with its dot.
     pub fn selector(&self) -> Option<Span> {
         self.parts().ok()?.selector
     }
@@ -482,8 +482,10 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
         TokenKind::Punct([b'[', 0]) => bracketed(input, Shape::Address),
         TokenKind::Punct([b'{', 0]) => {
             let (rest, vector) = bracketed(input, Shape::Vector)?;
+            let (rest, selector) = selector(rest)?;
             let (rest, second) = opt(behind_bar).parse(rest)?;
-            Ok((rest, second.map_or(vector, |second| plain(Shape::VectorPair(second.span())))))
+            let shape = second.map_or(vector.shape, |second| Shape::VectorPair(second.span()));
+            Ok((rest, Parts { selector, ..plain(shape) }))
         }
         TokenKind::Str => Ok((input.skip(1), plain(Shape::Text(first.span())))),
         TokenKind::Punct([b'-' | b'!', 0]) => {
