@@ -142,7 +142,17 @@ pub use video::{Instruction, Semantics};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Those of the page about the tree.
+/// Those of the book.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/tree.md")]
-struct TreePage;
+mod book {
+    #[doc = include_str!("../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../docs/library/tree.md")]
+    struct Tree;
+    #[doc = include_str!("../docs/library/flow.md")]
+    struct Flow;
+    #[doc = include_str!("../docs/library/lint.md")]
+    struct Lint;
+    #[doc = include_str!("../docs/library/backend.md")]
+    struct Backend;
+}

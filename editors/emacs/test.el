@@ -1,6 +1,6 @@
 ;;; test.el --- an Emacs user opens PTX  -*- lexical-binding: t -*-
 
-;; `editors/emacs/test` loads the configuration of docs/editors.md, then this.
+;; `editors/emacs/test` loads the configuration of docs/start/editors.md, then this.
 
 (require 'package)
 (package-initialize)

@@ -14,7 +14,7 @@ local function check(condition, message)
     end
 end
 
--- The configuration of docs/editors.md, for one buffer.
+-- The configuration of docs/start/editors.md, for one buffer.
 local function attach()
     return vim.lsp.start_client({ name = 'vptx', cmd = { program, 'server' }, root_dir = folder })
 end

@@ -34,7 +34,7 @@ line with the names of the columns, and a line for each vector:
                 `vptx explain C3` explains one
 
 --format json prints one object a line; docs/conformance.schema.json describes
-them. docs/conformance.md says how the results were confirmed.
+them. docs/evaluating/vectors.md says how the results were confirmed.
 
 Exit status: 0 done, 2 could not run.")]
 pub(super) struct Arguments {

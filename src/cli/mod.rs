@@ -115,7 +115,7 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(after_help = "\
 An editor starts this program and speaks with it over standard input and output
-in the Language Server Protocol. docs/editors.md has settings for editors.
+in the Language Server Protocol. docs/start/editors.md has settings for editors.
 
 Exit status: 0 the editor ended the conversation in order, 1 it did not.")]
     Server,

@@ -10,7 +10,7 @@ use vptx::isa::{Mnemonic, Sources, Target};
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
-/// The rows of the table in docs/rewriting.md: the average costs of a mnemonic's classes, before
+/// The rows of the table in docs/rewriting/savings.md: the average costs of a mnemonic's classes, before
 /// and after, and the geometric mean of the ratios.
 fn summary() -> String {
     let mut text = String::from("| |");
@@ -74,9 +74,9 @@ fn usual(instruction: &Instruction) -> bool {
 
 #[test]
 fn the_documentation_has_the_measured_table() {
-    let page = include_str!("../../docs/rewriting.md");
+    let page = include_str!("../../docs/rewriting/savings.md");
     let table = summary();
-    assert!(page.contains(&table), "docs/rewriting.md should have\n{table}");
+    assert!(page.contains(&table), "docs/rewriting/savings.md should have\n{table}");
 }
 
 /// The averages of a column of the table.

@@ -1046,7 +1046,7 @@ fn a_lane_is_the_scalar_operation_on_that_part() {
     }
 }
 
-/// Run on a GPU: `docs/ptxas.md`, "Which release computes what".
+/// Run on a GPU: `docs/deviations.md`, "Which release computes what".
 #[test]
 fn releases_of_ptxas_have_a_semantics() {
     for old in ["11.8.89", "12.9", "13", "13.0.88", "13.2.86"] {

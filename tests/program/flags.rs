@@ -901,7 +901,7 @@ mod schema {
     fn examples_are_right() {
         let folder = Folder::new("schema-examples");
         let validator = validator();
-        let page = fs::read_to_string(Path::new(ROOT).join("docs/settings.md")).unwrap();
+        let page = fs::read_to_string(Path::new(ROOT).join("docs/configuration.md")).unwrap();
         let (_, page) = page.split_once("```toml\n").unwrap();
         let (page, _) = page.split_once("```").unwrap();
         let shown = |arguments: &[&str]| {

@@ -288,12 +288,13 @@ fn the_normal_form_is_printed() {
     assert!(run.stderr.contains("V003"), "{}", run.stderr);
 }
 
-/// The lines of the guide, run as it shows them. git takes the normal form where it calls no
+/// The lines of the page, run as it shows them. git takes the normal form where it calls no
 /// driver.
 #[test]
 fn git_compares_normal_forms() {
-    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide.md")).unwrap();
-    let lines: Vec<&str> = guide
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/differences.md");
+    let page = fs::read_to_string(page).unwrap();
+    let lines: Vec<&str> = page
         .lines()
         .filter(|line| line.contains("diff=ptx") || line.starts_with("git config"))
         .collect();

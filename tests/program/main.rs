@@ -1,6 +1,7 @@
 //! The program as its users see it.
 #![cfg(feature = "cli")]
 
+mod book;
 mod bugs;
 mod check_program;
 mod cli;
@@ -19,7 +20,6 @@ mod output;
 mod pictures;
 mod port;
 mod ptxas;
-mod readme;
 mod report_formats;
 mod rewrite;
 mod server;

@@ -27,11 +27,11 @@ fn assert_is_drawn(name: &str, picture: &str) {
     assert!(drawn == picture, "VPTX_PICTURES=1 draws docs/pictures/{name} again");
 }
 
-/// The command in the guide.
+/// The command in the book.
 #[test]
 fn lanes_are_drawn_as_printed() {
-    let guide = fs::read_to_string(Path::new(ROOT).join("docs/guide.md")).expect("the guide");
-    let command = guide.lines().find(|line| line.ends_with("--format svg > lanes.svg"));
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/evaluating.md")).expect("a page");
+    let command = page.lines().find(|line| line.ends_with("--format svg > lanes.svg"));
     let command = command.and_then(|it| it.strip_suffix(" > lanes.svg")).expect("a command");
     let mut parts = command.split('\'');
     let (Some("vptx eval "), Some(instruction)) = (parts.next(), parts.next()) else {

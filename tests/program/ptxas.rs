@@ -508,7 +508,7 @@ fn reports_are_whole() {
     for report in &reports {
         assert_eq!((&report["status"], &report["arch"]), (&0.into(), &"sm_90".into()));
         let [one, other] = &report["inputs"].as_array().unwrap()[..] else { panic!("{report}") };
-        // The manual's figures of ptxas: docs/rewriting.md.
+        // The manual's figures of ptxas: docs/rewriting/savings.md.
         assert_eq!([&one["instructions"], &one["before"], &one["after"]], [1, 9, 1]);
         assert_eq!((&one["name"], &other["name"]), (&"a.ptx".into(), &"plain.ptx".into()));
         assert_eq!((&other["instructions"], &other["fallback"]), (&0.into(), &Value::Null));

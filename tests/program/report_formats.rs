@@ -541,8 +541,8 @@ fn hooks_start_commands_that_exist() {
     let entries: Vec<&str> =
         hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: vptx ")).collect();
     assert_eq!(entries, ["check", "fmt"]);
-    // The guide has a configuration of the same hooks.
-    let guide = fs::read_to_string(Path::new(ROOT).join("docs/guide.md")).expect("the guide");
+    // The book has a configuration of the same hooks.
+    let guide = fs::read_to_string(Path::new(ROOT).join("docs/start/ci.md")).expect("a page");
     for line in hooks.lines().filter(|line| line.contains("files: ") || line.contains("id: ")) {
         assert!(guide.lines().any(|it| it.trim() == line.trim()), "{line}");
     }

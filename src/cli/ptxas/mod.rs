@@ -45,7 +45,7 @@ program is called by the name ptxas, through a link or as a copy.
   ln -s \"$(command -v vptx)\" DIR/ptxas
 
 A module stays as it is if anything about it is unusual; standard error says so.
-docs/ptxas-wrapper.md tells how compilers call it.
+docs/rewriting/ptxas.md tells how compilers call it.
 
 Environment:
   VPTX_PTXAS      the ptxas to call; else the first other ptxas in PATH,
