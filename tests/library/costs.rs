@@ -10,6 +10,9 @@ use vptx::isa::{Mnemonic, Sources, Target};
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
+#[path = "../../examples/book/bars.rs"]
+mod bars;
+
 /// The rows of the table in docs/rewriting/savings.md: the average costs of a mnemonic's classes, before
 /// and after, and the geometric mean of the ratios.
 fn summary() -> String {
@@ -79,60 +82,12 @@ fn the_documentation_has_the_measured_table() {
     assert!(page.contains(&table), "docs/rewriting/savings.md should have\n{table}");
 }
 
-/// The averages of a column of the table.
-fn averages(column: usize) -> Vec<(String, f64, f64)> {
-    let rows = summary();
-    let rows = rows.lines().filter(|row| row.starts_with("| `"));
-    rows.map(|row| {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let (before, rest) = cells[2 + column].split_once(" → ").expect("two averages");
-        let (after, _) = rest.split_once(',').expect("an average");
-        let number = |text: &str| text.parse().expect("a number");
-        (cells[1].trim_matches('`').to_string(), number(before), number(after))
-    })
-    .collect()
-}
-
-/// Draws the machine instructions before and after: two bars for each mnemonic.
+/// The machine instructions before and after: two bars for each mnemonic.
 fn chart() -> String {
-    // In pixels. The last number is the width of one machine instruction.
-    let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
     let column =
         Target::measured().iter().position(|target| *target == Target::sm(90)).expect("sm_90");
-    let bars = averages(column);
-    let height = top + row * number(bars.len()) + 12.0;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"{height}\" \
-         viewBox=\"0 0 680 {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <title>Machine instructions of ptxas 13.5 on sm_90, before and after</title>\n\
-         <rect width=\"680\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <rect x=\"{left}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#9aa5b1\"/>\n\
-         <text x=\"{}\" y=\"24\">as ptxas 13.5 emulates it on sm_90</text>\n\
-         <rect x=\"{}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#2f7d32\"/>\n\
-         <text x=\"{}\" y=\"24\">as vptx rewrites it</text>\n\
-         <text x=\"{left}\" y=\"44\" fill=\"#52606d\">machine instructions, on average over \
-         all forms</text>\n",
-        left + 18.0,
-        left + 280.0,
-        left + 298.0,
-    );
-    for (at, (name, before, after)) in bars.iter().enumerate() {
-        let y = top + row * number(at);
-        writeln!(svg, "<text x=\"8\" y=\"{}\" font-family=\"monospace\">{name}</text>", y + 14.0)
-            .expect("a string");
-        for (offset, length, fill) in [(0.0, before, "#9aa5b1"), (10.0, after, "#2f7d32")] {
-            let width = length * scale;
-            let (y, end, base) = (y + offset, left + width + 4.0, y + offset + 9.0);
-            writeln!(
-                svg,
-                "<rect x=\"{left}\" y=\"{y}\" width=\"{width:.1}\" height=\"9\" \
-                 fill=\"{fill}\"/>\n<text x=\"{end:.1}\" y=\"{base}\" font-size=\"10\">\
-                 {length:.1}</text>",
-            )
-            .expect("a string");
-        }
-    }
-    svg + "</svg>\n"
+    let title = "Machine instructions of ptxas 13.5 on sm_90, before and after";
+    bars::chart(title, " on sm_90", &bars::costs(&summary(), column))
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! The pages of instructions.
+
+use std::fmt::Write;
+
+use vptx::backend::c::Header;
+use vptx::backend::llvm::{Architecture, Module};
+use vptx::isa::{Mnemonic, Target};
+use vptx::{Instruction, Semantics, explain, video};
+
+use crate::Result;
+use crate::bars::{Bar, chart, costs};
+use crate::enrich::inlined;
+
+/// The page of a mnemonic: that of `vptx explain`, with pictures and functions. `savings` is the
+/// page with the average costs.
+pub(crate) fn page(mnemonic: Mnemonic, savings: &str) -> Result<String> {
+    let text = explain::page(mnemonic.text(), Target::sm(90))?;
+    let (head, sections) = text.split_once("\n## ").ok_or("a page without sections")?;
+    let mut page = format!("{head}\n{}\n", links(mnemonic));
+    let example = video::example(mnemonic);
+    let instruction: Instruction = example.text.parse()?;
+    for section in sections.split("\n## ") {
+        let (heading, body) = section.split_once('\n').ok_or("an empty section")?;
+        let body = match heading {
+            "Example" => {
+                let lanes = explain::svg(&instruction, Some(example.inputs), &Semantics::ALL);
+                format!("{}\n\n{}", body.trim_end(), inlined("lanes", &lanes)?)
+            }
+            "Under ptxas" => deviations(body),
+            "As ordinary PTX" => {
+                write!(page, "\n## What it costs\n\n{}", bars(mnemonic, savings)?)?;
+                body.to_string()
+            }
+            _ => body.to_string(),
+        };
+        write!(page, "\n## {heading}\n{}\n", body.trim_end())?;
+    }
+    write!(page, "\n## As C\n\n```c\n{}\n```\n", c(&instruction)?)?;
+    write!(
+        page,
+        "\n## As LLVM IR\n\nWith vectors, for x86-64:\n\n```llvm\n{}\n```\n",
+        llvm(&instruction)?
+    )?;
+    Ok(page)
+}
+
+/// Where else to look.
+fn links(mnemonic: Mnemonic) -> String {
+    format!(
+        "\n`vptx explain {mnemonic}` prints this page in a terminal. [Selectors and \
+         masks](../selectors.md) and [modifiers](../modifiers.md) have pages of their own.\n"
+    )
+}
+
+/// The deviations as a list whose items become links.
+fn deviations(body: &str) -> String {
+    let lines = body.lines().map(|line| match line.strip_prefix("    ") {
+        Some(item) => format!("- {}\n", item.replacen("  ", ": ", 1)),
+        None => format!("{}\n", line.replace("; see `vptx explain C1` and so on:", ":")),
+    });
+    lines.collect()
+}
+
+/// The average costs on each target, drawn.
+fn bars(mnemonic: Mnemonic, savings: &str) -> Result<String> {
+    let bars: Vec<Bar> = (0..Target::measured().len())
+        .map(|column| {
+            let rows = costs(savings, column).into_iter();
+            let own = rows.into_iter().find(|row| row.name == mnemonic.text());
+            let own = own.ok_or("a mnemonic without costs")?;
+            Ok(Bar { name: Target::measured()[column].to_string(), ..own })
+        })
+        .collect::<Result<_>>()?;
+    let picture =
+        chart(&format!("Machine instructions for {mnemonic}, by target"), "", &bars);
+    let note =
+        "The average over all forms. [What you save](../rewriting/savings.md) has all counts.";
+    Ok(format!("{}\n\n{note}\n", inlined("bars", &picture)?))
+}
+
+/// The function of an instruction in C, without what all functions share.
+fn c(instruction: &Instruction) -> Result<String> {
+    let mut header = Header::new(Semantics::CURRENT);
+    header.add(instruction);
+    let text = header.to_string();
+    let start = text.find(&format!("/* {instruction}")).ok_or("no function of C")?;
+    let end = text[start..].find("\n}").ok_or("a function of C without an end")?;
+    Ok(text[start..start + end + 2].to_string())
+}
+
+/// The function of an instruction in LLVM's language.
+fn llvm(instruction: &Instruction) -> Result<String> {
+    let mut module = Module::new(Semantics::CURRENT, Architecture::X86_64);
+    module.add(instruction);
+    let text = module.to_string();
+    let start = text.find(&format!("; {instruction}")).ok_or("no function of LLVM")?;
+    let end = text[start..].find("\n}").ok_or("a function of LLVM without an end")?;
+    Ok(text[start..start + end + 2].to_string())
+}
