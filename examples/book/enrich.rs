@@ -1,5 +1,6 @@
 //! Links to codes, deviations and mnemonics; pictures inside of pages.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,67 +41,105 @@ fn enriched(folder: &Path, page: &Path, text: &str) -> Result<String> {
     let up = "../".repeat(page.components().count() - 1);
     let own = page.with_extension("");
     let own = own.to_str().ok_or("a page with an odd name")?;
-    // Each is linked where it is first named, and not to its own page.
-    let mut seen: BTreeSet<String> = BTreeSet::new();
-    let mut out = String::new();
+    let mut links = Links { up, own, seen: BTreeSet::new(), out: String::new() };
+    // Lines in which links may stand. A piece of code may go on in the next line.
+    let mut prose = String::new();
     let mut is_fenced = false;
     for line in text.split_inclusive('\n') {
-        is_fenced ^= line.trim_start().starts_with("```");
+        let fence = line.trim_start().strip_prefix("```");
+        is_fenced ^= fence.is_some();
+        let is_code = is_fenced || fence.is_some() || line.starts_with("    ");
+        if !is_code && !line.starts_with(['#', '<', '!']) && line != "\n" {
+            prose.push_str(&numbers(line));
+            continue;
+        }
+        links.add(&prose);
+        prose.clear();
         if let Some(picture) = picture(line) {
             let path = folder.join(page.parent().unwrap_or(Path::new(""))).join(picture);
             let name =
                 path.file_stem().and_then(|it| it.to_str()).ok_or("a picture without a name")?;
-            out.push_str(&inlined(name, &fs::read_to_string(&path)?)?);
-            out.push('\n');
+            links.out.push_str(&inlined(name, &fs::read_to_string(&path)?)?);
             continue;
         }
-        let is_plain = is_fenced
-            || ["```", "    ", "#", "<"].iter().any(|start| line.starts_with(start))
-            || line.contains("](");
-        if is_plain {
-            out.push_str(line);
-            continue;
-        }
-        for (at, piece) in line.split('`').enumerate() {
-            if at % 2 == 1 {
-                let code = format!("`{piece}`");
-                match mnemonic(piece).filter(|it| !own.ends_with(it)) {
-                    Some(target) if seen.insert(target.clone()) => {
-                        out.push_str(&format!("[{code}]({up}{target}.md)"));
-                    }
-                    _ => out.push_str(&code),
+        // mdBook highlights none of these.
+        links.out.push_str(match fence.map(str::trim_end) {
+            Some("ptx" | "llvm" | "cmake" | "elisp") => "```text\n",
+            Some("cuda") => "```cpp\n",
+            _ => line,
+        });
+    }
+    links.add(&prose);
+    Ok(links.out)
+}
+
+/// Adds links to the text of a page.
+struct Links<'a> {
+    /// The way from the page to the folder of all pages.
+    up: String,
+    /// The page, without its ending.
+    own: &'a str,
+    /// What has a link: only the first mention gets one.
+    seen: BTreeSet<String>,
+    out: String,
+}
+
+impl Links<'_> {
+    fn add(&mut self, prose: &str) {
+        let mut rest = prose;
+        while let Some(first) = rest.chars().next() {
+            // A link stays, and so does what is in brackets.
+            let length = match first {
+                '`' => rest[1..].find('`').map(|end| end + 2),
+                '[' => rest.find("](").and_then(|at| Some(at + rest[at..].find(')')? + 1)),
+                _ => rest.find(|it: char| !it.is_ascii_alphanumeric()).filter(|it| *it > 0),
+            };
+            let (piece, after) = rest.split_at(length.unwrap_or(match first {
+                '`' | '[' => 1,
+                _ if first.is_ascii_alphanumeric() => rest.len(),
+                _ => first.len_utf8(),
+            }));
+            rest = after;
+            match place(piece).filter(|(page, _)| page != self.own) {
+                Some((page, anchor)) if self.seen.insert(piece.to_string()) => {
+                    let link = format!("[{piece}]({}{page}.md{anchor})", self.up);
+                    self.out.push_str(&link);
                 }
-                continue;
-            }
-            for word in piece.split_inclusive(|it: char| !it.is_ascii_alphanumeric()) {
-                let name = word.trim_end_matches(|it: char| !it.is_ascii_alphanumeric());
-                match place(name).filter(|(target, _)| target != own) {
-                    Some((target, anchor)) if seen.insert(name.to_string()) => {
-                        let rest = &word[name.len()..];
-                        out.push_str(&format!("[{name}]({up}{target}.md#{anchor}){rest}"));
-                    }
-                    _ => out.push_str(word),
-                }
+                _ => self.out.push_str(piece),
             }
         }
     }
-    Ok(out)
 }
 
-/// The page of a mnemonic, without its ending.
-fn mnemonic(word: &str) -> Option<String> {
-    let known = Mnemonic::ALL.iter().find(|it| it.text() == word)?;
-    Some(format!("instructions/{known}"))
-}
-
-/// The page, without its ending, and the anchor of a code or deviation.
-fn place(word: &str) -> Option<(String, String)> {
-    let anchor = word.to_lowercase();
-    if Code::ALL.iter().any(|code| code.text() == word) {
-        return Some((format!("rules/{}", &anchor[..2]), anchor));
+/// A row of a table, in whose cells numbers stay on one line.
+fn numbers(line: &str) -> Cow<'_, str> {
+    if !line.starts_with('|') {
+        return line.into();
     }
-    let is_deviation = Deviation::ALL.iter().any(|it| it.text() == word);
-    is_deviation.then(|| ("deviations".to_string(), anchor))
+    let is_number =
+        |cell: &str| cell.chars().all(|it| it.is_ascii_digit() || " .,→/()".contains(it));
+    let cells = line.split('|').map(|cell| {
+        let inner = cell.trim_matches(' ');
+        if is_number(inner) {
+            cell.replacen(inner, &inner.replace(' ', "\u{a0}"), 1)
+        } else {
+            cell.into()
+        }
+    });
+    cells.collect::<Vec<_>>().join("|").into()
+}
+
+/// The page, without its ending, and the anchor of a code, a deviation, or a mnemonic in backquotes.
+fn place(piece: &str) -> Option<(String, String)> {
+    let anchor = piece.to_lowercase();
+    if Code::ALL.iter().any(|code| code.text() == piece) {
+        return Some((format!("rules/{}", &anchor[..2]), format!("#{anchor}")));
+    }
+    if Deviation::ALL.iter().any(|it| it.text() == piece) {
+        return Some(("deviations".to_string(), format!("#{anchor}")));
+    }
+    let mnemonic = Mnemonic::ALL.iter().find(|it| format!("`{it}`") == piece)?;
+    Some((format!("instructions/{mnemonic}"), String::new()))
 }
 
 /// The file of a picture that stands alone on a line.

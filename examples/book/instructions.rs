@@ -71,8 +71,7 @@ fn bars(mnemonic: Mnemonic, savings: &str) -> Result<String> {
             Ok(Bar { name: Target::measured()[column].to_string(), ..own })
         })
         .collect::<Result<_>>()?;
-    let picture =
-        chart(&format!("Machine instructions for {mnemonic}, by target"), "", &bars);
+    let picture = chart(&format!("Machine instructions for {mnemonic}, by target"), "", &bars);
     let note =
         "The average over all forms. [What you save](../rewriting/savings.md) has all counts.";
     Ok(format!("{}\n\n{note}\n", inlined("bars", &picture)?))

@@ -98,9 +98,9 @@ fn rules_of(group: &str, about: &str) -> Result<String> {
     for &code in Code::ALL.iter().filter(|code| code.text().starts_with(group)) {
         let text = anchored(&code.page())?;
         let (text, fix) = text.split_once("\n### Fix\n").ok_or("a page without a fix")?;
-        let default = if code.default() { "on" } else { "off" };
+        let default = if code.default() { "On" } else { "Off" };
         let (heading, text) = text.split_once('\n').ok_or("a page without text")?;
-        write!(page, "\n{heading}\n\n`{}`, {default} by default.\n{text}", code.name())?;
+        write!(page, "\n{heading}\n\n{default} by default.\n{text}")?;
         page.push_str(&findings(code, text)?);
         write!(page, "\n### Fix\n{}\n", fix.trim_end())?;
     }

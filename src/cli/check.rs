@@ -19,10 +19,11 @@ use super::show;
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::Dialect;
-use crate::diagnostic::{Applicability, InvalidRuleSelector, RuleSelector};
+use crate::diagnostic::{Applicability, Docs, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
 use crate::workspace::binary;
+use crate::workspace::docs::docs;
 use crate::workspace::headers::HeaderFiles;
 use crate::workspace::input::{self, Input, reason};
 use crate::workspace::kind::{Chosen, Extension, FileKind, LanguageName};
@@ -73,6 +74,7 @@ it (for -, the current folder). The command line overrides them:
   exclude = [\"third_party/\"] # as in .gitignore; named files are read anyway
   include = [\"include\"]      # headers whose macros are expanded, as -I
   baseline = \"vptx-baseline.json\"
+  docs-url = \"https://example.org/vptx\" # the book that findings link to
 
   [[check.per-path]]
   paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
@@ -367,6 +369,7 @@ struct Run {
     choices: Choices,
     headers: HeaderFiles,
     baseline: Option<Baseline>,
+    docs: Docs,
 }
 
 fn prepare(arguments: &Arguments) -> Result<Run, String> {
@@ -393,12 +396,15 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
         }
         None => None,
     };
+    // Settings with errors are reported with the first file.
+    let docs = docs(finder.here().ok().and_then(|settings| settings.docs.clone()))?;
     Ok(Run {
         finder,
         rules,
         choices: arguments.choices()?,
         headers: HeaderFiles::default(),
         baseline,
+        docs,
     })
 }
 

@@ -18,7 +18,7 @@ use self::record::Record;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::analysis::read_module;
 use crate::check::CheckOptions;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Docs};
 use crate::evaluation::{Evaluation, Registers, words};
 use crate::explain;
 use crate::ir::Program;
@@ -222,7 +222,7 @@ pub(super) fn report(
 /// Findings for people.
 pub(super) fn human(style: &Style, file: &FileReport<'_>) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    Reporter::new(Format::Human, *style).file(&mut text, file)?;
+    Reporter::new(Format::Human, *style, Docs::default()).file(&mut text, file)?;
     Ok(text)
 }
 

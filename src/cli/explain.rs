@@ -2,16 +2,21 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+use std::env;
 use std::io::{self, Write};
+use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
 use super::{FAILED, Output, eval, trouble};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Docs};
 use crate::explain::{self, Subject};
 use crate::isa::{Mnemonic, Modifier, Target};
 use crate::video;
 use crate::video::{Deviation, Semantics};
+use crate::workspace::docs::docs;
+use crate::workspace::input::reason;
+use crate::workspace::settings::Finder;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -22,6 +27,9 @@ computes what the manual says, and what the instruction costs:
 --format svg draws the lanes of one: what each reads and computes. Where ptxas
 and the manual differ, each has a drawing. `vptx eval --format svg` adds values.
   vptx explain 'vmin4.s32.u32.s32 d, a.b7531, b, c;' --format svg > lanes.svg
+
+--open shows a page in the browser: BROWSER, or that of the system.
+  vptx explain --open V501
 
 Exit status: 0 all explained, 1 an instruction is wrong, 2 a word is not known.")]
 pub(super) struct Arguments {
@@ -42,6 +50,11 @@ pub(super) struct Arguments {
     /// The target for an instruction's cost
     #[arg(long, value_name = "TARGET", default_value = "sm_90")]
     target: Target,
+
+    /// Show the page of a code, mnemonic or deviation in a browser, from the book that
+    /// VPTX_DOCS_URL or vptx.toml name, or that lies beside the program
+    #[arg(long, requires = "subjects", conflicts_with = "format")]
+    open: bool,
 
     /// How a page is printed
     #[arg(long, value_enum, default_value_t, requires = "subjects")]
@@ -69,6 +82,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     if arguments.subjects.is_empty() {
         return list(out);
+    }
+    if arguments.open {
+        return Ok(open(&arguments.subjects));
     }
     if arguments.format == PageFormat::Svg {
         return draw(&arguments.subjects, arguments.target, out);
@@ -98,6 +114,66 @@ fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
     };
     out.stream.write_all(page.as_bytes())?;
     Ok(0)
+}
+
+/// Shows pages in a browser.
+fn open(subjects: &[String]) -> u8 {
+    let settings = Finder::default().here().map(|settings| settings.docs.clone());
+    let docs = match settings.and_then(docs) {
+        Ok(docs) => docs,
+        Err(message) => {
+            trouble(&message);
+            return FAILED;
+        }
+    };
+    for subject in subjects {
+        let shown = match address(subject.trim(), &docs) {
+            Some(address) => show(&address),
+            None => Err(format!("`{subject}` has no page of its own in {}", named(&docs))),
+        };
+        if let Err(message) = shown {
+            trouble(&message);
+            return FAILED;
+        }
+    }
+    0
+}
+
+/// The page about what `vptx explain` takes.
+fn address(subject: &str, docs: &Docs) -> Option<String> {
+    if let Some(code) = Code::find(subject) {
+        return docs.url(code);
+    }
+    if let Some(mnemonic) = Mnemonic::from_text(&subject.to_ascii_lowercase()) {
+        return docs.page(&format!("instructions/{mnemonic}.html"));
+    }
+    let deviation = Deviation::find(subject)?.text().to_ascii_lowercase();
+    docs.page(&format!("deviations.html#{deviation}"))
+}
+
+fn named(docs: &Docs) -> String {
+    docs.address().map_or_else(|| "the documentation of the library".into(), |it| format!("`{it}`"))
+}
+
+/// Starts what shows a page, and waits for it: it may be a browser in this terminal. An address is
+/// always one of a file, or of http: see `Docs`.
+fn show(address: &str) -> Result<(), String> {
+    let usual = if cfg!(windows) {
+        "explorer"
+    } else if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let chosen = env::var_os("BROWSER").filter(|it| !it.is_empty());
+    let program = chosen.unwrap_or_else(|| usual.into());
+    let name = program.to_string_lossy();
+    match Command::new(&program).arg(address).status() {
+        // Explorer always fails.
+        Ok(status) if status.success() || cfg!(windows) => Ok(()),
+        Ok(status) => Err(format!("`{name}` could not show {address} ({status})")),
+        Err(error) => Err(format!("cannot start `{name}` to show {address}: {}", reason(&error))),
+    }
 }
 
 /// Draws an instruction.

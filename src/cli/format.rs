@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::normalize::{self, Kept};
 use super::progress::for_each;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
@@ -194,7 +194,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 let (path, source) = (arguments.shown(input), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
-                Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
+                Reporter::new(Format::Human, out.style, Docs::default())
+                    .file(&mut text, &report)?;
                 // Users take the output of a filter for the text, and that of `--diff` for changes.
                 if *input == Input::Stdin || arguments.diff {
                     errors.write_all(&text)?;

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use super::format::Arguments;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use crate::diagnostic::Docs;
 use crate::print::{NormalOptions, normalize_with};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::decoded;
@@ -73,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         Err(error) => {
             let report = FileReport { path: shown, source, diagnostics: error.diagnostics() };
             let mut text = Vec::new();
-            Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
+            Reporter::new(Format::Human, out.style, Docs::default()).file(&mut text, &report)?;
             // Users take the output for the text.
             errors().write_all(&text)?;
             Ok(FOUND)

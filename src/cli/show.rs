@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Code, RuleSet};
+use crate::diagnostic::{Code, Docs, RuleSet};
 use crate::lint::wants_trees;
 use crate::print::{FormatOptions, LineEnding};
 use crate::workspace::settings::{Choices, Settings, Targets};
@@ -50,6 +50,9 @@ pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Comma
     }
     if let Some(baseline) = baseline {
         entry(&mut text, "baseline", quoted(&baseline.to_string_lossy()));
+    }
+    if let Some(address) = settings.docs.as_ref().and_then(Docs::address) {
+        entry(&mut text, "docs-url", quoted(address));
     }
     if path.is_some() {
         return text;

@@ -14,6 +14,8 @@
 //! ```
 
 mod code;
+#[cfg(feature = "cli")]
+mod docs;
 mod edit;
 #[cfg(feature = "serde")]
 mod record;
@@ -26,6 +28,9 @@ use std::fmt;
 use crate::source::Span;
 
 pub use code::{Code, CustomRule};
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use docs::Docs;
 pub(crate) use edit::applied;
 pub use edit::{Edit, EditError, apply};
 #[cfg(feature = "cli")]

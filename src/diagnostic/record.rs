@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+#[cfg(feature = "cli")]
+use super::Docs;
 use super::{Code, Diagnostic, Fix, Label, Severity};
 use crate::source::{Position, Span};
 
@@ -56,7 +58,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The finding in a file with this name, between two positions. The file's URI tells apart
+    /// The finding in a file with this name, between two positions, with the page of its code. The file's URI tells apart
     /// names that look the same as text.
     #[cfg(feature = "cli")]
     pub(crate) fn in_file(
@@ -64,8 +66,10 @@ impl<'a> Record<'a> {
         path: &'a str,
         uri: Option<&'a str>,
         [start, end]: [Position; 2],
+        docs: &Docs,
     ) -> Record<'a> {
-        Record { path: Some(path), uri, start: Some(start), end: Some(end), ..self }
+        let url = docs.url(self.code);
+        Record { url, path: Some(path), uri, start: Some(start), end: Some(end), ..self }
     }
 }
 

@@ -8,13 +8,14 @@ use serde_json::ser::{Formatter, Serializer};
 
 use super::visible::is_hidden;
 use super::{FileReport, sarif};
-use crate::diagnostic::{Code, Record};
+use crate::diagnostic::{Code, Docs, Record};
 use crate::source::{LineIndex, Span};
 
 pub(super) fn write(
     out: &mut impl Write,
     file: &FileReport<'_>,
     index: &LineIndex,
+    docs: &Docs,
 ) -> io::Result<()> {
     let path = file.path.to_string_lossy();
     // Names that differ only in bytes that are not UTF-8 look the same as text.
@@ -23,7 +24,7 @@ pub(super) fn write(
         let position = |offset| index.position(file.source, offset);
         let Span { start, end } = diagnostic.span;
         let places = [position(start), position(end)];
-        let record = Record::new(diagnostic).in_file(&path, uri.as_deref(), places);
+        let record = Record::new(diagnostic).in_file(&path, uri.as_deref(), places, docs);
         to_writer(&mut *out, &record)?;
         out.write_all(b"\n")?;
     }

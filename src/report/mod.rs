@@ -11,7 +11,7 @@ mod visible;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Docs, Severity};
 use crate::source::LineIndex;
 
 use gitlab::Gitlab;
@@ -20,6 +20,7 @@ use sarif::Sarif;
 
 pub use human::Style;
 pub(crate) use json::count as write_count;
+pub(crate) use sarif::uri;
 pub(crate) use visible::{is_hidden, visible, visible_line, visible_lines, visible_path};
 
 /// The output formats.
@@ -110,7 +111,7 @@ pub struct Reporter {
 enum Writer {
     Human(Style),
     Concise,
-    Json,
+    Json(Docs),
     Sarif(Sarif),
     Github,
     Junit(Junit),
@@ -121,13 +122,13 @@ enum Writer {
 pub type Fails = Box<dyn Fn(&Diagnostic) -> bool>;
 
 impl Reporter {
-    /// Starts a report.
-    pub fn new(format: Format, style: Style) -> Reporter {
+    /// Starts a report. Findings link to the documentation where the format can.
+    pub fn new(format: Format, style: Style, docs: Docs) -> Reporter {
         let writer = match format {
             Format::Human => Writer::Human(style),
             Format::Concise => Writer::Concise,
-            Format::Json => Writer::Json,
-            Format::Sarif => Writer::Sarif(Sarif::default()),
+            Format::Json => Writer::Json(docs),
+            Format::Sarif => Writer::Sarif(Sarif::new(docs)),
             Format::Github => Writer::Github,
             Format::Junit => Writer::Junit(Junit::default()),
             Format::Gitlab => Writer::Gitlab(Gitlab::default()),
@@ -151,7 +152,7 @@ impl Reporter {
         match &mut self.writer {
             Writer::Human(style) => human::write(out, style, file, &index),
             Writer::Concise => concise(out, file, &index),
-            Writer::Json => json::write(out, file, &index),
+            Writer::Json(docs) => json::write(out, file, &index, docs),
             Writer::Sarif(sarif) => sarif.file(out, file, &index),
             Writer::Github => github::write(out, file, &index),
             Writer::Junit(junit) => junit.file(out, file, &index, &self.fails),

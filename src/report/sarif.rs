@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::json::to_writer as json;
 use super::{FileReport, with_help};
-use crate::diagnostic::{self, Applicability, Code, Diagnostic, Severity};
+use crate::diagnostic::{self, Applicability, Code, Diagnostic, Docs, Severity};
 use crate::source::{LineIndex, Span};
 
 const SCHEMA: &str =
@@ -18,6 +18,7 @@ const SCHEMA: &str =
 /// A document being written. Results are written at once, their rules at the end.
 #[derive(Debug, Default)]
 pub(super) struct Sarif {
+    docs: Docs,
     begun: bool,
     rules: Vec<Code>,
     /// The fingerprints of the last file. More findings of it may follow.
@@ -25,6 +26,11 @@ pub(super) struct Sarif {
 }
 
 impl Sarif {
+    /// A document whose rules link to these pages.
+    pub(super) fn new(docs: Docs) -> Sarif {
+        Sarif { docs, ..Sarif::default() }
+    }
+
     /// Adds a file that has findings.
     pub(super) fn file(
         &mut self,
@@ -50,7 +56,7 @@ impl Sarif {
     pub(super) fn finish(mut self, out: &mut impl Write) -> io::Result<()> {
         self.begin(out)?;
         out.write_all(b"\n],\"tool\":")?;
-        json(out, &tool(&self.rules))?;
+        json(out, &tool(&self.rules, &self.docs))?;
         out.write_all(b"}]}\n")
     }
 
@@ -96,6 +102,8 @@ struct Rule {
     short_description: Text<&'static str>,
     full_description: Text<String>,
     default_configuration: Configuration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help_uri: Option<String>,
     help: Help,
 }
 
@@ -115,18 +123,18 @@ struct Text<T> {
     text: T,
 }
 
-fn tool(rules: &[Code]) -> Tool {
+fn tool(rules: &[Code], docs: &Docs) -> Tool {
     Tool {
         driver: Driver {
             name: env!("CARGO_PKG_NAME"),
             version: env!("CARGO_PKG_VERSION"),
             information_uri: Some(env!("CARGO_PKG_REPOSITORY")).filter(|uri| !uri.is_empty()),
-            rules: rules.iter().map(|&code| rule(code)).collect(),
+            rules: rules.iter().map(|&code| rule(code, docs)).collect(),
         },
     }
 }
 
-fn rule(code: Code) -> Rule {
+fn rule(code: Code, docs: &Docs) -> Rule {
     let explanation = code.explanation().trim_end();
     let summary = explanation.lines().take_while(|line| !line.is_empty());
     Rule {
@@ -135,6 +143,7 @@ fn rule(code: Code) -> Rule {
         short_description: Text { text: code.title() },
         full_description: Text { text: summary.collect::<Vec<_>>().join(" ") },
         default_configuration: Configuration { level: code.severity() },
+        help_uri: docs.url(code),
         help: Help { text: explanation, markdown: explanation },
     }
 }
@@ -303,7 +312,7 @@ const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The path as a URI, relative if the path is, byte for byte.
-pub(super) fn uri(path: &Path) -> String {
+pub(crate) fn uri(path: &Path) -> String {
     if path == Path::new("<stdin>") {
         return "stdin".into();
     }

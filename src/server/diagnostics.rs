@@ -6,7 +6,7 @@ use gen_lsp_types::{
 };
 
 use super::document::{Encoding, Text};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
 
 /// A finding at its place in a text.
 pub(super) fn shown(
@@ -14,7 +14,7 @@ pub(super) fn shown(
     uri: &Uri,
     text: &Text,
     encoding: Encoding,
-    pages: Option<&str>,
+    docs: &Docs,
 ) -> LspDiagnostic {
     let message = match &found.help {
         Some(help) => format!("{}\n{help}", found.message),
@@ -36,9 +36,7 @@ pub(super) fn shown(
             Severity::Note => DiagnosticSeverity::Information,
         }),
         code: Some(LspCode::String(found.code.text().into())),
-        code_description: pages.map(|pages| {
-            CodeDescription::new(Uri::from(pages.replace("{code}", found.code.text())))
-        }),
+        code_description: docs.url(found.code).map(|url| CodeDescription::new(Uri::from(url))),
         source: Some("vptx".into()),
         message: Message::String(message),
         tags: tag(found.code).map(|tag| vec![tag]),

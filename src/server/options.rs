@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::diagnostic::Docs;
 use crate::workspace::settings::{Choices, Targets};
 
 /// As the client writes them. They override `vptx.toml`, as the command line does.
@@ -42,8 +43,8 @@ pub(super) struct Options {
     pub(super) hints: bool,
     /// Whether the lanes that a selector chooses are shown after it.
     pub(super) lane_hints: bool,
-    /// The address of the page of a code, with `{code}` in its place.
-    pub(super) pages: Option<String>,
+    /// Where the pages of codes are, in place of what the settings say.
+    pub(super) docs: Option<Docs>,
 }
 
 impl Options {
@@ -76,7 +77,7 @@ impl Options {
             choices,
             hints: written.hints,
             lane_hints: written.lane_hints.unwrap_or(true),
-            pages: written.pages,
+            docs: written.pages.map(Docs::Pages),
         })
     }
 }

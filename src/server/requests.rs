@@ -16,7 +16,7 @@ use super::state::{Answer, Document, InForce, Server, answer, failure, params};
 use super::{hints, hover, outline, statements, tokens};
 use crate::analysis::ParseInstructionError;
 use crate::check::{CheckOptions, Language};
-use crate::diagnostic::{Diagnostic, Edit};
+use crate::diagnostic::{Diagnostic, Docs, Edit};
 use crate::evaluation::{self, Evaluation, Registers};
 use crate::print::format_edits;
 use crate::source::Span;
@@ -277,17 +277,18 @@ impl Server {
         if wanted(&fix_all_kind()) {
             found.extend(actions::fix_all(text, &check));
         }
-        Ok(found.into_iter().map(|action| self.action(document, action)).collect())
+        let docs = self.docs(document);
+        Ok(found.into_iter().map(|action| self.action(document, action, &docs)).collect())
     }
 
-    fn action(&self, document: &Document, action: Action<'_>) -> CodeAction {
+    fn action(&self, document: &Document, action: Action<'_>, docs: &Docs) -> CodeAction {
         let Action { title, purpose, found, edits } = action;
         let kind = match purpose {
             Purpose::Fix { .. } | Purpose::Ignore => CodeActionKind::QuickFix,
             Purpose::FixAll => fix_all_kind(),
             Purpose::Rewrite => CodeActionKind::RefactorRewrite,
         };
-        let about = found.map(|it| vec![self.shown_finding(document, it)]);
+        let about = found.map(|it| vec![self.shown_finding(document, it, docs)]);
         let changes = [(document.uri.clone(), self.edits(document, &edits))];
         CodeAction {
             title,
@@ -317,7 +318,7 @@ impl Server {
     ) -> Result<Option<Vec<TextEdit>>, ResponseError> {
         let document = self.document(identifier)?;
         let in_force = self.in_force(document);
-        let Some(InForce { check, format }) = in_force else { return Ok(None) };
+        let Some(InForce { check, format, .. }) = in_force else { return Ok(None) };
         if check.language != Language::Ptx {
             return Ok(None);
         }

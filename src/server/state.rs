@@ -23,10 +23,11 @@ use super::options::Options;
 use super::tokens;
 use crate::analysis::{check_counted, check_up_to};
 use crate::check::{CheckOptions, Language};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::FormatOptions;
 
 use crate::workspace::bug::guarded;
+use crate::workspace::docs::docs;
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::{FILE, Finder, Settings};
 
@@ -94,6 +95,7 @@ pub(super) struct Document {
 pub(super) struct InForce {
     pub(super) check: CheckOptions,
     pub(super) format: FormatOptions,
+    docs: Option<Docs>,
 }
 
 pub(super) type Answer = Result<Value, ResponseError>;
@@ -494,7 +496,11 @@ impl Server {
             _ => kind.language("", text.as_bytes()).ok(),
         };
         let check = settings.check(path.as_deref(), &self.options.choices);
-        Some(InForce { check: check.with_language(language?), format: settings.format.clone() })
+        Some(InForce {
+            check: check.with_language(language?),
+            format: settings.format.clone(),
+            docs: settings.docs.clone(),
+        })
     }
 
     /// The findings of a text, in the order of the text.
@@ -512,17 +518,24 @@ impl Server {
     }
 
     fn shown(&self, document: &Document) -> Vec<gen_lsp_types::Diagnostic> {
+        let docs = self.docs(document);
         let found = self.found(document).iter();
-        found.map(|found| self.shown_finding(document, found)).collect()
+        found.map(|found| self.shown_finding(document, found, &docs)).collect()
     }
 
     pub(super) fn shown_finding(
         &self,
         document: &Document,
         found: &Diagnostic,
+        docs: &Docs,
     ) -> gen_lsp_types::Diagnostic {
-        let pages = self.options.pages.as_deref();
-        diagnostics::shown(found, &document.uri, &document.text, self.encoding, pages)
+        diagnostics::shown(found, &document.uri, &document.text, self.encoding, docs)
+    }
+
+    /// The documentation that the findings of a text link to.
+    pub(super) fn docs(&self, document: &Document) -> Docs {
+        let own = || docs(self.in_force(document).and_then(|it| it.docs)).unwrap_or_default();
+        self.options.docs.clone().unwrap_or_else(own)
     }
 
     fn publish(&self, document: &Document) -> Message {

@@ -15,7 +15,7 @@ use super::files::{Access, read_text};
 use super::input::reason;
 use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Code, Diagnostic, RuleSelector, RuleSet, Severity};
+use crate::diagnostic::{Code, Diagnostic, Docs, RuleSelector, RuleSet, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::wants_trees;
@@ -81,6 +81,8 @@ struct CheckSection {
     exclude: Vec<String>,
     include: Vec<PathBuf>,
     baseline: Option<PathBuf>,
+    #[serde(deserialize_with = "word")]
+    docs_url: Option<Docs>,
     per_path: Vec<PerPath>,
 }
 
@@ -254,6 +256,8 @@ pub(crate) struct Settings {
     pub(crate) format: FormatOptions,
     /// The baseline file.
     pub(crate) baseline: Option<PathBuf>,
+    /// The documentation that findings link to.
+    pub(crate) docs: Option<Docs>,
     /// The folders with headers.
     pub(crate) include: Vec<PathBuf>,
     /// The folder of the settings file, from which patterns start.
@@ -283,6 +287,7 @@ impl Default for Settings {
             extensions: Vec::new(),
             format: FormatOptions::default(),
             baseline: None,
+            docs: None,
             include: Vec::new(),
             folder: None,
             check: Choices::default(),
@@ -467,6 +472,7 @@ fn read(file: &Path, access: Access) -> SettingsResult {
         extensions: extensions.map_err(|error| wrong(format!("extension: {error}")))?,
         format: format_options(&format).map_err(wrong)?,
         baseline: check.baseline.map(|baseline| folder.join(baseline)),
+        docs: check.docs_url,
         include: check.include.iter().map(|include| folder.join(include)).collect(),
         exclude: patterns("exclude", &check.exclude)?,
         exclude_lines: check.exclude,

@@ -7,6 +7,7 @@ mod check_program;
 mod cli;
 mod conformance;
 mod diff;
+mod docs;
 mod eval;
 mod extract;
 mod files;

@@ -12,7 +12,7 @@ use super::{Arguments, Run};
 use crate::analysis::check_in_order;
 use crate::cli::progress::for_each;
 use crate::cli::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
 use crate::workspace::binary;
@@ -64,12 +64,13 @@ impl Run {
         });
 
         let style = if matches!(outlet, Outlet::File { .. }) { Style::FILE } else { out.style };
+        let docs = self.docs.clone();
         let mut session = Session {
             run: self,
             arguments,
             out,
             errors: errors(),
-            reporter: Reporter::new(arguments.format, style),
+            reporter: Reporter::new(arguments.format, style, docs),
             outlet,
             filters: arguments.writes() && inputs.contains(&Input::Stdin),
             totals: Totals::default(),
@@ -199,8 +200,10 @@ impl<E: Write> Session<'_, E> {
 
     fn end_report(&mut self) -> io::Result<()> {
         let mut text = Vec::new();
-        let reporter =
-            mem::replace(&mut self.reporter, Reporter::new(Format::Concise, Style::FILE));
+        let reporter = mem::replace(
+            &mut self.reporter,
+            Reporter::new(Format::Concise, Style::FILE, Docs::default()),
+        );
         if self.arguments.reports() {
             reporter.finish(&mut text)?;
         }

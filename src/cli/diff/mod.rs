@@ -21,6 +21,7 @@ use self::totals::{Statistics, Totals};
 use super::progress::for_each_in_order;
 use super::table::Align::{Left, Right};
 use super::{FAILED, FOUND, Output, columns, errors, table, trouble};
+use crate::diagnostic::Docs;
 use crate::diff::{Comparison, DiffError, DiffOptions, Side};
 use crate::extract::Limits;
 use crate::report::{FileReport, Format, Reporter, Style, visible_lines, visible_path};
@@ -331,7 +332,8 @@ impl Run<'_> {
             diagnostics: error.diagnostics(),
         };
         let mut errors = Vec::new();
-        let _ = Reporter::new(Format::Human, self.style).file(&mut errors, &report);
+        let _ =
+            Reporter::new(Format::Human, self.style, Docs::default()).file(&mut errors, &report);
         Outcome { errors, failed: true, ..Outcome::default() }
     }
 }

@@ -1,0 +1,67 @@
+//! Where the pages of codes are.
+
+use std::str::FromStr;
+
+use super::Code;
+
+/// The documentation that findings link to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Docs {
+    /// That of the newest version of the library.
+    #[default]
+    Library,
+    /// The book at this address, without a slash at its end.
+    Book(String),
+    /// A page for each code, at this address with the code in place of `{code}`.
+    Pages(String),
+}
+
+/// The text in an address that stands for the code.
+const PLACE: &str = "{code}";
+
+impl Docs {
+    /// The page of a code. `None` if it is not a rule of vptx.
+    pub fn url(&self, code: Code) -> Option<String> {
+        let library = code.url()?;
+        let anchor = code.text().to_ascii_lowercase();
+        Some(match self {
+            Docs::Library => library,
+            Docs::Book(_) => self.page(&format!("rules/{}.html#{anchor}", &anchor[..2]))?,
+            Docs::Pages(address) => address.replace(PLACE, code.text()),
+        })
+    }
+
+    /// The address that was given.
+    pub(crate) fn address(&self) -> Option<&str> {
+        match self {
+            Docs::Library => None,
+            Docs::Book(address) | Docs::Pages(address) => Some(address),
+        }
+    }
+
+    /// A page of the book, if there is one.
+    pub fn page(&self, path: &str) -> Option<String> {
+        match self {
+            Docs::Book(address) => Some(format!("{address}/{path}")),
+            Docs::Library | Docs::Pages(_) => None,
+        }
+    }
+}
+
+impl FromStr for Docs {
+    type Err = String;
+
+    /// Reads an address: of a book, or with `{code}` in it.
+    fn from_str(text: &str) -> Result<Docs, String> {
+        let schemes = ["https://", "http://", "file:///"];
+        let is_known = schemes.iter().any(|scheme| text.starts_with(scheme));
+        if !is_known || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
+            return Err(format!("`{text}` is no address: it starts with {}", schemes.join(", ")));
+        }
+        Ok(if text.contains(PLACE) {
+            Docs::Pages(text.into())
+        } else {
+            Docs::Book(text.trim_end_matches('/').into())
+        })
+    }
+}
