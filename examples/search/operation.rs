@@ -52,22 +52,6 @@ impl Operation {
             Operation::One(opcode) | Operation::Two(opcode, _) => opcode,
             Operation::Sub2 => return false,
         };
-        matches!(
-            first,
-            Opcode::Add
-                | Opcode::Mul
-                | Opcode::Mad
-                | Opcode::And
-                | Opcode::Or
-                | Opcode::Xor
-                | Opcode::Min(_)
-                | Opcode::Max(_)
-                | Opcode::Sad(_)
-                | Opcode::Add2
-                | Opcode::Min2(_)
-                | Opcode::Max2(_)
-                | Opcode::AbsDiff4(_)
-                | Opcode::SumAbsDiff4(_)
-        )
+        first.commutes()
     }
 }

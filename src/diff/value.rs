@@ -10,7 +10,7 @@ use super::Equivalence;
 use super::align::{Matching, Sides};
 use super::hunks::Entry;
 use super::outline::{Class, NameId, Outline, Statement};
-use crate::backend::ptx::{Arg, Class as ResultClass, Gate, Opcode, Sequence, candidates};
+use crate::backend::ptx::{Arg, Class as RegisterClass, Gate, Opcode, Sequence, candidates};
 use crate::hash::{Map, Set};
 use crate::ir::{Input, Program};
 use crate::source::Span;
@@ -351,7 +351,6 @@ impl<'o> Reading<'o> {
             ("mov.b64", [Operand::Halves(..), _]) => Plain::Split,
             ("mov.b32", [Operand::Halves(..), _]) => Plain::SplitWord,
             ("mov.b32", [_, Operand::Halves(..)]) => Plain::Join,
-            ("neg.s16", _) => Plain::Opcode(Opcode::NegateHalf),
             ("mov.b64" | "mov.u64" | "mov.s64" | "mov.pred", _) => Plain::Copy,
             _ => Plain::Opcode(Opcode::from_text(&word)?),
         };
@@ -601,7 +600,7 @@ impl Graph {
             }
             _ => {}
         }
-        if is_commutative(opcode) {
+        if opcode.commutes() {
             all[..2].sort_unstable();
         }
         Err(Node::Op(opcode, all))
@@ -759,47 +758,5 @@ impl Samples {
 
 /// Whether an operation reads words and predicates only.
 fn reads_words(opcode: Opcode) -> bool {
-    let is_extension = matches!(opcode, Opcode::Extend(_) | Opcode::Product(_));
-    let reads_wide = matches!(opcode, Opcode::Low | Opcode::High | Opcode::SetWide(..));
-    let reads_halves = matches!(opcode, Opcode::NegateHalf | Opcode::JoinHalves);
-    is_extension || opcode.class() != ResultClass::Wide && !reads_wide && !reads_halves
-}
-
-/// Whether the first two arguments may change places.
-fn is_commutative(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::Add
-            | Opcode::Mul
-            | Opcode::AddSat
-            | Opcode::And
-            | Opcode::Or
-            | Opcode::Xor
-            | Opcode::Min(_)
-            | Opcode::Max(_)
-            | Opcode::Sad(_)
-            | Opcode::Add2
-            | Opcode::Min2(_)
-            | Opcode::Max2(_)
-            | Opcode::MinRelu2
-            | Opcode::MaxRelu2
-            | Opcode::AddSat2(_)
-            | Opcode::Add4
-            | Opcode::AddSat4(_)
-            | Opcode::Min4(_)
-            | Opcode::Max4(_)
-            | Opcode::MinRelu4
-            | Opcode::MaxRelu4
-            | Opcode::AddFloat2
-            | Opcode::AddSatFloat2
-            | Opcode::MinFloat2
-            | Opcode::MaxFloat2
-            | Opcode::AbsDiff4(_)
-            | Opcode::SumAbsDiff4(_)
-            | Opcode::AddWide
-            | Opcode::MulWide
-            | Opcode::Product(_)
-            | Opcode::MinWide(_)
-            | Opcode::MaxWide(_)
-    )
+    opcode.arguments().iter().all(|it| matches!(it, RegisterClass::Word | RegisterClass::Predicate))
 }

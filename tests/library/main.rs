@@ -33,6 +33,7 @@ mod manual;
 mod masks;
 mod names;
 mod normal;
+mod opcodes;
 mod order;
 mod pictures;
 mod port;

@@ -16,7 +16,7 @@ use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
 use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{Class, FreshRegisters, Gate, Opcode, Outcome, candidates};
 use vptx::ir::Program;
-use vptx::isa::{Compare, Mnemonic, Target, Type};
+use vptx::isa::{Feature, Mnemonic, Target};
 use vptx::video::Semantics;
 use vptx::{Instruction, RewriteOptions, rewrite};
 
@@ -550,90 +550,6 @@ fn real_modules_assemble() {
     report("modules", &complaints);
 }
 
-const TYPES: [Type; 2] = [Type::U32, Type::S32];
-
-/// Every opcode with each of its types and comparisons, and a few tables of `lop3`.
-fn opcodes() -> Vec<Opcode> {
-    use Opcode as O;
-    let mut all = vec![
-        O::Move,
-        O::Add,
-        O::Sub,
-        O::Mul,
-        O::Mad,
-        O::AddSat,
-        O::SubSat,
-        O::Abs,
-        O::And,
-        O::Or,
-        O::Xor,
-        O::Not,
-        O::Shl,
-        O::FunnelLeftWrap,
-        O::FunnelLeft,
-        O::FunnelRightWrap,
-        O::Permute,
-        O::Select,
-        O::LowHalf,
-        O::HighHalf,
-        O::NegateHalf,
-        O::JoinHalves,
-        O::Add2,
-        O::MinRelu2,
-        O::MaxRelu2,
-        O::Add4,
-        O::Sub4,
-        O::MinRelu4,
-        O::MaxRelu4,
-        O::AddFloat2,
-        O::SubFloat2,
-        O::AddSatFloat2,
-        O::SubSatFloat2,
-        O::MinFloat2,
-        O::MaxFloat2,
-        O::Count,
-        O::Low,
-        O::High,
-        O::AddWide,
-        O::SubWide,
-        O::MulWide,
-        O::ShlWide,
-        O::Lop3(0x1b),
-        O::Lop3(0xe4),
-    ];
-    for ty in TYPES {
-        all.extend([O::Shr(ty), O::Min(ty), O::Max(ty), O::Sad(ty), O::Pack2(ty), O::Pack4(ty)]);
-        all.extend([O::Min2(ty), O::Max2(ty), O::Extend(ty), O::Product(ty)]);
-        all.extend([O::AbsDiff4(ty), O::SumAbsDiff4(ty)]);
-        all.extend([O::AddSat2(ty), O::AddSat4(ty), O::SubSat4(ty), O::Min4(ty), O::Max4(ty)]);
-        all.extend([O::ShrWide(ty), O::MinWide(ty), O::MaxWide(ty)]);
-        all.extend(TYPES.map(|other| O::Dot4(ty, other)));
-        all.extend(TYPES.map(|other| O::Dot2(ty, other)));
-        all.extend(TYPES.map(|other| O::Dot2High(ty, other)));
-        for &compare in Compare::ALL {
-            all.extend([O::Set(compare, ty), O::SetAnd(compare, ty), O::SetOr(compare, ty)]);
-            all.push(O::SetWide(compare, ty));
-        }
-    }
-    all
-}
-
-/// The classes of an opcode's arguments.
-fn argument_classes(opcode: Opcode) -> Vec<Class> {
-    use Class::{Half, Predicate, Wide, Word};
-    use Opcode as O;
-    match opcode {
-        O::Low | O::High => vec![Wide],
-        O::NegateHalf | O::JoinHalves => vec![Half; opcode.arity()],
-        O::AddWide | O::SubWide | O::MulWide | O::MinWide(_) | O::MaxWide(_) | O::SetWide(..) => {
-            vec![Wide; 2]
-        }
-        O::ShlWide | O::ShrWide(_) => vec![Wide, Word],
-        O::Select | O::SetAnd(..) | O::SetOr(..) => vec![Word, Word, Predicate],
-        _ => vec![Word; opcode.arity()],
-    }
-}
-
 /// A kernel that stores something unless the result of an opcode for constants is as
 /// expected. If ptxas folds the opcode, nothing is left, or a store without a
 /// condition.
@@ -643,7 +559,7 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
          .reg .b64 wr;\n.reg .b16 hr;\n.reg .pred m;\nld.param.u64 %q, [p];\n"
     );
     let mut names = Vec::new();
-    for (at, (class, value)) in argument_classes(opcode).into_iter().zip(args).enumerate() {
+    for (at, (class, value)) in opcode.arguments().iter().zip(args).enumerate() {
         let name = format!("x{at}");
         let _ = match class {
             Class::Word => write!(text, ".reg .b32 {name};\nmov.b32 {name}, 0x{value:x};\n"),
@@ -655,12 +571,6 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
         };
         names.push(name);
     }
-    match opcode {
-        Opcode::Lop3(table) => names.push(format!("0x{table:02x}")),
-        // The argument is not read, but it must be a register.
-        Opcode::AbsDiff4(_) => names.push("r".into()),
-        _ => {}
-    }
     let expected = opcode.eval(args);
     let (result, check) = match opcode.class() {
         Class::Word => ("r", format!("setp.eq.u32 m, r, 0x{expected:x};\n")),
@@ -668,23 +578,25 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
         Class::Half => ("hr", format!("setp.eq.u16 m, hr, 0x{expected:x};\n")),
         Class::Predicate => ("m", String::new()),
     };
-    let result = match opcode {
-        Opcode::High => "{_, r}",
-        Opcode::LowHalf => "{hr, _}",
-        Opcode::HighHalf => "{_, hr}",
-        _ => result,
-    };
+    let operands = opcode.operands().chars().map(|letter| match letter {
+        'd' => result.to_owned(),
+        'x' => names[0].clone(),
+        'y' => names[1].clone(),
+        'z' | 's' => names[2].clone(),
+        't' => match opcode {
+            Opcode::Lop3(table) => format!("0x{table:02x}"),
+            _ => panic!("{opcode} has no table"),
+        },
+        other => other.to_string(),
+    });
+    let operands: String = operands.collect();
     let holds = opcode.class() != Class::Predicate || expected == 1;
     // If the result is stored, ptxas does not crash on a test of a `lop3`.
     let stored = if opcode.class() == Class::Word { "r" } else { "7" };
     let not = if holds { "!" } else { "" };
-    let mut arguments = names.join(", ");
-    if opcode == Opcode::JoinHalves {
-        arguments = format!("{{{arguments}}}");
-    }
     let _ = write!(
         text,
-        "{opcode} {result}, {arguments};\n{check}@{not}m st.volatile.global.u32 [%q], {stored};\n\
+        "{opcode} {operands};\n{check}@{not}m st.volatile.global.u32 [%q], {stored};\n\
          ret;\n}}\n"
     );
     text
@@ -727,40 +639,11 @@ fn fold(target: Target, kernels: &[String], file: &Path) -> Vec<Folded> {
     found.into_iter().map(|found| found.expect("a section for each kernel")).collect()
 }
 
-/// Opcodes that ptxas does not fold.
+/// Opcodes that ptxas does not fold, or only where nothing but a store reads them: those on lanes
+/// and bytes.
 fn stays(opcode: Opcode) -> bool {
-    use Opcode as O;
-    matches!(
-        opcode,
-        O::Lop3(_)
-            | O::Permute
-            | O::Dot4(..)
-            | O::Dot2(..)
-            | O::Dot2High(..)
-            | O::Pack2(_)
-            | O::Pack4(_)
-            | O::Add2
-            | O::Min2(_)
-            | O::Max2(_)
-            | O::MinRelu2
-            | O::MaxRelu2
-            | O::AddSat2(_)
-            // It folds these only where nothing but a store reads them.
-            | O::AddSat4(_)
-            | O::SubSat4(_)
-            | O::Min4(_)
-            | O::Max4(_)
-            | O::MinRelu4
-            | O::MaxRelu4
-            | O::AddFloat2
-            | O::SubFloat2
-            | O::AddSatFloat2
-            | O::SubSatFloat2
-            | O::MinFloat2
-            | O::MaxFloat2
-            | O::AbsDiff4(_)
-            | O::SumAbsDiff4(_)
-    )
+    let is_older = matches!(opcode.needs(), Feature::Video | Feature::FunnelShift);
+    !is_older || opcode == Opcode::Permute
 }
 
 #[test]
@@ -770,11 +653,11 @@ fn ptxas_folds_opcodes_alike() {
     let file = scratch.0.join("fold.ptx");
     let mut random = Random(6);
     let mut pairs: Vec<(Opcode, [u64; 3])> = Vec::new();
-    for opcode in opcodes() {
-        let classes = argument_classes(opcode);
+    for opcode in Opcode::all() {
+        let classes = opcode.arguments();
         for turn in 0..12 {
             let mut args = [0; 3];
-            for (arg, class) in args.iter_mut().zip(&classes) {
+            for (arg, class) in args.iter_mut().zip(classes) {
                 let mut word = || {
                     let edge = *random.pick(&EDGES);
                     u64::from(if random.one_in(4) { random.next() as u32 } else { edge })
@@ -786,17 +669,11 @@ fn ptxas_folds_opcodes_alike() {
                     Class::Predicate => word() & 1,
                 };
             }
-            // Amounts around the limits of shifts, and equal operands.
-            match (opcode, turn) {
-                (Opcode::ShlWide | Opcode::ShrWide(_), 0..6) => {
-                    args[1] = [0, 1, 31, 32, 63, 64][turn];
-                }
-                (Opcode::Shl | Opcode::Shr(_), 0..6) => args[1] = [0, 1, 31, 32, 33, 64][turn],
-                (Opcode::FunnelLeft | Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap, 0..6) => {
-                    args[2] = [0, 1, 31, 32, 33, 40][turn];
-                }
-                (_, 0 | 1) if classes.len() > 1 && classes[0] == classes[1] => args[1] = args[0],
-                _ => {}
+            // Equal operands, and amounts around the limits of shifts.
+            if turn < 2 && classes.len() > 1 && classes[0] == classes[1] {
+                args[1] = args[0];
+            } else if let (2..10, Some((Class::Word, [_, ..]))) = (turn, classes.split_last()) {
+                args[classes.len() - 1] = [0, 1, 31, 32, 33, 40, 63, 64][turn - 2];
             }
             pairs.push((opcode, args));
         }

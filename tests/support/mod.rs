@@ -10,6 +10,7 @@ pub(crate) mod fatbin;
 pub(crate) mod forms;
 pub(crate) mod generate;
 pub(crate) mod llvm;
+pub(crate) mod opcodes;
 pub(crate) mod outline;
 #[cfg(feature = "cli")]
 pub(crate) mod program;

@@ -14,7 +14,7 @@ use super::llvm::Function;
 use vptx::Instruction;
 use vptx::backend::ptx::{Arg, Class, Group, Line, Opcode, Sequence};
 use vptx::ir::{Input, Op, Program, Range, Step, Value};
-use vptx::isa::{Compare, Type};
+use vptx::isa::{Compare, Feature, Type};
 use vptx::video::{Register, Semantics};
 
 /// The place whose word each input uses. Inputs that are one register share one word.
@@ -449,27 +449,6 @@ impl Steps<'_> {
     }
 }
 
-/// The value that an opcode reads in a place.
-fn class_of(opcode: Opcode, place: usize) -> Class {
-    match (opcode, place) {
-        (Opcode::Select | Opcode::SetAnd(..) | Opcode::SetOr(..), 2) => Class::Predicate,
-        (
-            Opcode::Low
-            | Opcode::High
-            | Opcode::AddWide
-            | Opcode::SubWide
-            | Opcode::MulWide
-            | Opcode::MinWide(_)
-            | Opcode::MaxWide(_)
-            | Opcode::SetWide(..),
-            _,
-        )
-        | (Opcode::ShlWide | Opcode::ShrWide(_), 0) => Class::Wide,
-        (Opcode::NegateHalf | Opcode::JoinHalves, _) => Class::Half,
-        _ => Class::Word,
-    }
-}
-
 fn arg_term(arg: Arg, class: Class) -> String {
     match (arg, class) {
         (Arg::Input(input), _) => input.text().to_owned(),
@@ -555,11 +534,8 @@ fn permuted(low: &str, high: &str, selector: &str, at: u32) -> String {
 }
 
 fn line_term(line: &Line) -> String {
-    let mut args = line
-        .args()
-        .iter()
-        .enumerate()
-        .map(|(place, &arg)| arg_term(arg, class_of(line.opcode, place)));
+    let mut args =
+        line.args().iter().zip(line.opcode.arguments()).map(|(arg, class)| arg_term(*arg, *class));
     let [x, y, z] = [(); 3].map(|()| args.next().unwrap_or_default());
     let (x, y, z) = (x.as_str(), y.as_str(), z.as_str());
     let long = |word: &str, ty| resized(word, 32, signed(ty), 64);
@@ -703,15 +679,7 @@ const FLOATS: &str = "(define-fun number ((h (_ BitVec 16))) (_ BitVec 16)
 
 /// Conditions for [`FLOATS`]: the halves that a line reads, and those of its result, are small.
 fn exact(line: &Line, result: &str, half: u32) -> Option<String> {
-    let is_float = matches!(
-        line.opcode,
-        Opcode::AddFloat2
-            | Opcode::SubFloat2
-            | Opcode::AddSatFloat2
-            | Opcode::SubSatFloat2
-            | Opcode::MinFloat2
-            | Opcode::MaxFloat2
-    );
+    let is_float = matches!(line.opcode.needs(), Feature::FloatHalves | Feature::FloatExtrema);
     let args = line.args().iter().map(|arg| arg_term(*arg, Class::Word));
     let small =
         args.chain([result.to_owned()]).map(|it| format!("(small {})", part(&it, half, 16)));

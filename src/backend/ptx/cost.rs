@@ -13,10 +13,10 @@
 use std::iter;
 use std::sync::LazyLock;
 
-use super::sequence::{Arg, Line, Opcode, Sequence};
+use super::sequence::{Arg, Line, Sequence};
 use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
-use crate::isa::{Feature, Lanes, Mnemonic, Part, Target, Type};
+use crate::isa::{Feature, Lanes, Mnemonic, Part, Target};
 use crate::video::{
     Instruction, MadMode, Operation, Semantics, SimdArithmetic, SimdOperands, SimdSet, Source, Tail,
 };
@@ -269,33 +269,7 @@ const MARGIN: u32 = 2;
 
 /// The approximate cost of a sequence that was not measured.
 fn estimate(sequence: &Sequence, target: Target) -> u32 {
-    let of = |opcode: Opcode| match opcode {
-        Opcode::AddSat | Opcode::SubSat if !target.has(Feature::SaturatingWords) => 5,
-        Opcode::Sad(_) if target.has(Feature::EmulatedSad) => 3,
-        Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..)
-            if target.has(Feature::DotOfRegisters) =>
-        {
-            2
-        }
-        Opcode::Low
-        | Opcode::High
-        | Opcode::Extend(Type::U32)
-        // ptxas makes these part of a sum of halves.
-        | Opcode::LowHalf
-        | Opcode::HighHalf
-        | Opcode::NegateHalf
-        | Opcode::JoinHalves => 0,
-        Opcode::MinWide(_) | Opcode::MaxWide(_) if !target.has(Feature::WideExtrema) => 4,
-        Opcode::AddWide
-        | Opcode::SubWide
-        | Opcode::Product(_)
-        | Opcode::ShlWide
-        | Opcode::ShrWide(_)
-        | Opcode::SetWide(..) => 2,
-        Opcode::MulWide => 4,
-        _ => 1,
-    };
-    sequence.lines().iter().map(|line| of(line.opcode)).sum()
+    sequence.lines().iter().map(|line| line.opcode.facts().cost(target)).sum()
 }
 
 /// The machine instructions of a sum of products, each as heavy as a sum. A constant in a dot
@@ -303,7 +277,7 @@ fn estimate(sequence: &Sequence, target: Target) -> u32 {
 pub(super) fn products(sequence: &Sequence) -> u32 {
     let of = |line: &Line| {
         let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(_))).count();
-        1 + if is_dot(line) { constants as u32 } else { 0 }
+        1 + if line.opcode.is_dot() { constants as u32 } else { 0 }
     };
     sequence.lines().iter().map(of).sum()
 }
@@ -329,11 +303,9 @@ pub(super) fn on_known(
 ) -> Option<Sequence> {
     let Context { ranges, sharing } = context;
     let constant = on_registers.with_constants(constants(&instruction.operation));
-    let free = |line: &Line| match line.opcode {
-        // ptxas joins a product of 64 bits and a sum to one instruction of weight 2.
-        Opcode::MulWide => 4,
-        Opcode::Product(_) => 2,
-        // It computes with constants itself.
+    let free = |line: &Line| match line.opcode.facts() {
+        facts if facts.joins_sums => facts.cost(target),
+        // ptxas computes with constants itself.
         _ if line.args().iter().all(|it| matches!(it, Arg::Constant(_))) => 1,
         _ => 0,
     };
@@ -349,7 +321,7 @@ pub(super) fn on_known(
     let steps = |sequence: &Sequence| {
         // Of a dot product's estimate, 1 is for a constant.
         let is_dear = target.has(Feature::DotOfRegisters);
-        let dots = sequence.lines().iter().filter(|line| is_dear && is_dot(line));
+        let dots = sequence.lines().iter().filter(|line| is_dear && line.opcode.is_dot());
         let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
         (sharing * all).saturating_sub((sharing - 1) * lines_of_b(sequence))
     };
@@ -386,25 +358,12 @@ fn lines_of_b(sequence: &Sequence) -> u32 {
     depend.iter().filter(|it| **it).count() as u32
 }
 
-fn is_dot(line: &Line) -> bool {
-    matches!(line.opcode, Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..))
-}
-
 /// How many constants of a sequence ptxas may move into registers first. Most instructions on words
 /// take one at most, and others take none.
 fn moved_constants(sequence: &Sequence) -> u32 {
     let of = |line: &Line| {
         let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(1..)));
-        let taken = match line.opcode {
-            Opcode::Sad(_)
-            | Opcode::Sub
-            | Opcode::AddWide
-            | Opcode::SubWide
-            | Opcode::MinWide(_)
-            | Opcode::MaxWide(_) => 0,
-            _ if is_dot(line) => 0,
-            _ => 1,
-        };
+        let taken = usize::from(!line.opcode.facts().moves_constants);
         constants.count().saturating_sub(taken) as u32
     };
     sequence.lines().iter().map(of).sum()

@@ -380,9 +380,7 @@ impl Template {
         }
         for (register, line) in group.outputs() {
             template.push_hole(Hole::Line { is_inner: true });
-            template.push_opcode(line.opcode);
-            template.text.push_str(register.name());
-            template.push_args(line, &code, registers);
+            template.push_statement(line, To::Register(register), &code, registers);
         }
         template.close();
         template
@@ -482,70 +480,69 @@ impl Template {
     }
 
     fn push_line(&mut self, code: &Code<'_>, at: usize, registers: &FreshRegisters) {
-        let line = &code.lines[at];
-        let number = code.numbers.get(at);
-        if number.is_none() {
+        let to = if at < code.numbers.len() { To::Line(at) } else { To::Destination };
+        if let To::Destination = to {
             self.push_hole(Hole::Guard);
         }
-        self.push_opcode(line.opcode);
-        match number {
-            Some(_) => code.push_result(at, registers, &mut self.text),
-            None => self.push_hole(Hole::Destination),
-        }
-        self.push_args(line, code, registers);
+        self.push_statement(&code.lines[at], to, code, registers);
     }
 
-    /// Appends a statement up to its destination.
-    fn push_opcode(&mut self, opcode: Opcode) {
+    fn push_statement(
+        &mut self,
+        line: &Line,
+        to: To<'_>,
+        code: &Code<'_>,
+        registers: &FreshRegisters,
+    ) {
         // Writing to a string does not fail.
-        let _ = write!(self.text, "{opcode} ");
-        self.text.push_str(match opcode {
-            Opcode::High | Opcode::HighHalf => "{_, ",
-            Opcode::LowHalf => "{",
-            _ => "",
-        });
-    }
-
-    /// Appends a statement from the end of its destination on.
-    fn push_args(&mut self, line: &Line, code: &Code<'_>, registers: &FreshRegisters) {
-        self.text.push_str(match line.opcode {
-            Opcode::High | Opcode::HighHalf => "}",
-            Opcode::LowHalf => ", _}",
-            _ => "",
-        });
-        let is_joined = line.opcode == Opcode::JoinHalves;
-        // `vabsdiff4` is a video instruction itself. Its third source does not matter,
-        // but must be a register.
-        let third = matches!(line.opcode, Opcode::AbsDiff4(_)).then(|| line.args()[0]);
-        for (place, arg) in line.args().iter().chain(&third).enumerate() {
-            self.text.push_str(if is_joined && place == 0 { ", {" } else { ", " });
-            match *arg {
-                Arg::Input(input) => self.push_hole(Hole::Source(input as usize)),
-                Arg::Register(input) => {
-                    self.text.push_str(code.inputs[usize::from(input)].name());
+        let _ = write!(self.text, "{} ", line.opcode);
+        for letter in line.opcode.operands().chars() {
+            match (letter, line.args(), line.opcode) {
+                ('d', ..) => match to {
+                    To::Line(at) => code.push_result(at, registers, &mut self.text),
+                    To::Register(register) => self.text.push_str(register.name()),
+                    To::Destination => self.push_hole(Hole::Destination),
+                },
+                ('x', [arg, ..], _) | ('y', [_, arg, ..], _) | ('z', [_, _, arg], _) => {
+                    self.push_arg(*arg, code, registers);
                 }
-                Arg::Line(other) => {
-                    code.push_result(usize::from(other), registers, &mut self.text);
+                ('s', [_, _, Arg::Constant(selector)], _) => {
+                    let _ = write!(self.text, "0x{selector:04x}");
                 }
-                Arg::Constant(value) if line.opcode == Opcode::Permute && place == 2 => {
-                    let _ = write!(self.text, "0x{value:04x}");
+                ('s', [_, _, arg], _) => self.push_arg(*arg, code, registers),
+                ('t', _, Opcode::Lop3(table)) => {
+                    let _ = write!(self.text, "0x{table:02x}");
                 }
-                Arg::Constant(value) if value < 100 => {
-                    let _ = write!(self.text, "{value}");
-                }
-                Arg::Constant(value) => {
-                    let _ = write!(self.text, "0x{value:x}");
-                }
+                _ => self.text.push(letter),
             }
-        }
-        if is_joined {
-            self.text.push('}');
-        }
-        if let Opcode::Lop3(table) = line.opcode {
-            let _ = write!(self.text, ", 0x{table:02x}");
         }
         self.text.push(';');
     }
+
+    fn push_arg(&mut self, arg: Arg, code: &Code<'_>, registers: &FreshRegisters) {
+        match arg {
+            Arg::Input(input) => self.push_hole(Hole::Source(input as usize)),
+            Arg::Register(input) => self.text.push_str(code.inputs[usize::from(input)].name()),
+            Arg::Line(other) => code.push_result(usize::from(other), registers, &mut self.text),
+            Arg::Constant(value) => {
+                let _ = if value < 100 {
+                    write!(self.text, "{value}")
+                } else {
+                    write!(self.text, "0x{value:x}")
+                };
+            }
+        }
+    }
+}
+
+/// What a statement writes.
+#[derive(Clone, Copy)]
+enum To<'r> {
+    /// The register of a line.
+    Line(usize),
+    /// The destination of the video instruction.
+    Destination,
+    Register(&'r Register),
 }
 
 #[cfg(test)]

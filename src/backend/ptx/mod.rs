@@ -29,6 +29,7 @@ mod half;
 mod lanes;
 mod module;
 mod native;
+mod opcode;
 mod pairs;
 mod parallel;
 #[cfg(feature = "diff")]

@@ -69,8 +69,8 @@ pub(super) fn function(parts: &[&str]) -> Option<Function> {
         ["sub", "f16x2"] => halves(|x, y| x - y),
         ["add", "sat", "f16x2"] => halves(|x, y| limited(x + y)),
         ["sub", "sat", "f16x2"] => halves(|x, y| limited(x - y)),
-        ["min", "f16x2"] => halves(f64::min),
-        ["max", "f16x2"] => halves(f64::max),
+        ["min", "f16x2"] => halves(smaller),
+        ["max", "f16x2"] => halves(|x, y| -smaller(-x, -y)),
         ["add", t] => lanes(ty(t)?, |x, y| x + y),
         ["sub", t] => lanes(ty(t)?, |x, y| x - y),
         ["min", "f32"] => floats(|x| x[0].min(x[1])),
@@ -194,6 +194,12 @@ fn half_of(number: f64) -> u64 {
         u64::MAX
     };
     sign | bits.min(0x7c00)
+}
+
+/// The smaller number, and the number beside a NaN. Of zeros, the negative one is smaller.
+fn smaller(x: f64, y: f64) -> f64 {
+    let is_x = x < y || x == y && x.is_sign_negative() || y.is_nan();
+    if is_x { x } else { y }
 }
 
 fn limited(number: f64) -> f64 {

@@ -22,9 +22,9 @@ impl Count {
         target: Target,
     ) -> Count {
         let [instructions, before_loop] = machine_instructions(lines, packed, before_loop, target);
-        let slow = packed.iter().filter(|line| matches!(line.opcode, Opcode::Pack2(_))).count();
-        let more = if target.has(Feature::FastPack) { 0 } else { 3 };
-        Count { instructions, before_loop, weight: instructions + more * slow as u32 }
+        let more = |line: &Line| line.opcode.facts().weight(target) - 1;
+        let weight = instructions + packed.iter().map(more).sum::<u32>();
+        Count { instructions, before_loop, weight }
     }
 }
 
@@ -81,7 +81,7 @@ fn machine_instructions(
     let mut count_before = 0;
     let mut count = packed.iter().filter(|line| !has_and(line)).count() as u32;
     for (at, line) in lines.iter().enumerate().filter(|(at, _)| reads[*at] > 0) {
-        if is_free(line.opcode) {
+        if line.opcode == Opcode::Move || line.opcode.facts().cost(target) == 0 {
             continue;
         }
         count += 1;
@@ -105,11 +105,4 @@ fn machine_instructions(
         }
     }
     [count, count_before]
-}
-
-fn is_free(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::Move | Opcode::LowHalf | Opcode::HighHalf | Opcode::NegateHalf | Opcode::JoinHalves
-    )
 }
