@@ -226,6 +226,13 @@ fn costs_are_noted_for_a_target() {
         let run = concise(&folder, arguments);
         assert_eq!((run.status, codes(&run.stdout)), (0, expected.to_vec()), "{arguments:?}");
     }
+    // Without a text's own target, `--target` decides what may be written.
+    folder.write("c.ptx", "vmin4.u32.u32.u32 d, a, b, c;\n");
+    for (target, after) in [("sm_120", 5), ("sm_120a", 1), ("sm_120a,sm_120", 5)] {
+        let run = concise(&folder, &["c.ptx", "--costs", "--target", target]);
+        let noted = format!("an equivalent of {after} exists");
+        assert!(run.stdout.contains(&noted), "{target}: {}", run.stdout);
+    }
     // Two that are one sequence.
     folder.write(
         "b.ptx",

@@ -146,6 +146,29 @@ fn video_instructions_are_rewritten_in_their_lines() {
 }
 
 #[test]
+fn bytes_in_hardware_are_written_where_the_module_may_have_them() {
+    let place = Place::new("bytes", FAKE);
+    let statement = "vmin4.u32.u32.u32 d, a, b, c;";
+    for (target, version, arch, has_bytes) in [
+        ("sm_120a", "9.2", "sm_120a", true),
+        ("sm_120f", "9.2", "sm_121", true),
+        ("sm_120a", "9.1", "sm_120a", false),
+        ("sm_120", "9.2", "sm_120a", false),
+    ] {
+        let text = format!(
+            ".version {version}\n.target {target}\n.func f(.reg .b32 d, .reg .b32 a, \
+             .reg .b32 b, .reg .b32 c)\n{{\n{statement}\nret;\n}}\n"
+        );
+        place.0.write("bytes.ptx", &text);
+        let run = place.run(&["-arch", arch, "-o", "b.cubin", "bytes.ptx"]);
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+        let new = text.replace(statement, "min.u8x4 d, a, b;");
+        assert_eq!(place.text() == new, has_bytes, "{target} {version}: {}", place.text());
+        assert!(!place.text().contains("vmin4"), "{}", place.text());
+    }
+}
+
+#[test]
 fn ptxas_takes_the_place_of_this_process() {
     let place = Place::new("exec", FAKE);
     let argument = OsString::from_vec(b"-o=\xff".to_vec());

@@ -67,6 +67,23 @@ fn a_table_has_the_texts_with_video_instructions() {
     assert_eq!((none.status, none.stdout.as_str()), (0, nothing));
 }
 
+/// ptxas 13.5 makes 19 machine instructions of `vmin4`, and one of `min.u8x4`.
+#[test]
+fn targets_with_instructions_on_bytes_have_costs_of_their_own() {
+    let folder = Folder::new("survey-bytes");
+    let text = |target: &str| {
+        format!(
+            ".version 9.2\n.target {target}\n.func f() {{\n.reg .b32 a, b, c, d;\n\
+             vmin4.u32.u32.u32 d, a, b, c;\n}}\n"
+        )
+    };
+    for (target, after) in [("sm_120", 5), ("sm_120a", 1), ("sm_121f", 1)] {
+        let run = vptx_in(&folder.0, &["survey", "-"], text(target).as_bytes());
+        let total = format!("19 machine instructions, {after} after rewriting\n");
+        assert!(run.stdout.ends_with(&total), "{target}: {}", run.stdout);
+    }
+}
+
 #[test]
 fn json_follows_its_schema() {
     let folder = Folder::new("survey-json");

@@ -26,6 +26,15 @@ def test_rewriting():
     assert compiled.findings == []
 
 
+@pytest.mark.parametrize("kind", ["", "a", "f"])
+def test_bytes_in_hardware(kind):
+    minima = SOURCE.replace("vavrg4", "vmin4")
+    options = [f"--gpu-architecture=compute_120{kind}"]
+    compiled = vptx.nvrtc.compile(minima, options=options)
+    assert (compiled.instructions, compiled.rewritten) == (1, 1)
+    assert ("min.u8x4" in compiled.ptx) == (kind != "")
+
+
 def test_results_are_those_of_the_release():
     from cuda.bindings import nvrtc
 

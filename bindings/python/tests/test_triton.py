@@ -63,6 +63,22 @@ def merged(a, out, BLOCK: tl.constexpr):
     tl.store(out + at, d)
 
 
+@triton.jit
+def minima(a, b, out, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(a + at)
+    y = tl.load(b + at)
+    d = tl.inline_asm_elementwise(
+        "vmin4.u32.u32.u32 $0, $1, $2, $1;",
+        "=r,r,r",
+        [x, y],
+        dtype=tl.int32,
+        is_pure=True,
+        pack=1,
+    )
+    tl.store(out + at, d)
+
+
 def compiled(kernel, arch=90, block=128, **types):
     signature = {name: "*i32" for name in types.get("pointers", ())}
     signature["BLOCK"] = "constexpr"
@@ -103,6 +119,17 @@ def test_rewriting():
     # The hook is gone, and the kernel of the cache is the plain one.
     assert triton.knobs.runtime.add_stages_inspection_hook is None
     assert mnemonics(compiled(difference, pointers=names)) == mnemonics(plain)
+
+
+def test_bytes_in_hardware():
+    names = ("a", "b", "out")
+    plain = compiled(minima, 120, pointers=names)
+    assert ".target sm_120a" in plain.asm["ptx"]
+    with vptx.triton.install():
+        rewritten = compiled(minima, 120, pointers=names)
+    assert rewritten.asm["ptx"].count("min.u8x4") == len(mnemonics(plain)) > 0
+    assert mnemonics(rewritten) == []
+    assert len(rewritten.asm["cubin"]) < len(plain.asm["cubin"])
 
 
 @pytest.mark.parametrize("arch", [80, 90])

@@ -271,6 +271,20 @@ fn hovers_explain() {
         assert!(shown.contains(expected), "{line}:{character}: {shown}");
     }
     assert_eq!(client.hover(&module, 1, 2), "");
+    // The module's target decides what an instruction costs.
+    let bytes = uri(&folder, "c.ptx");
+    let text = ".version 9.2\n.target sm_120a\n.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)\n\
+                {\nvmin4.u32.u32.u32 d, a, b, d;\n}\n";
+    client.open(&bytes, "ptx", text);
+    let cases = [
+        (1, 10, "**sm_120a: since PTX 8.7**"),
+        (4, 3, "19 machine instructions for it on sm_120a"),
+        (4, 3, "min.u8x4 d, a, b;"),
+    ];
+    for (line, character, expected) in cases {
+        let shown = client.hover(&bytes, line, character);
+        assert!(shown.contains(expected), "{line}:{character}: {shown}");
+    }
     let place = json!({
         "textDocument": { "uri": source }, "position": { "line": 2, "character": 10 },
     });
