@@ -1,5 +1,5 @@
 //! Every sequence of ordinary PTX that vptx has for some instructions on a target. The
-//! developers' `scripts/candidates` counts their machine instructions.
+//! developers' `scripts/search --known` counts their machine instructions.
 //!
 //! ```sh
 //! cargo run --example candidates -- sm_90 'vset4.u32.u32.lt d, a, b, c;'

@@ -1,4 +1,4 @@
-//! C compilers make of the functions what the programs compute. `scripts/emit-c` runs it.
+//! C compilers make of the functions what the programs compute. `cargo xtask emit-c` runs it.
 
 use std::collections::HashMap;
 use std::env;

@@ -1,6 +1,6 @@
 //! The costs of video instructions and of their sequences under ptxas: measures
 //! `src/backend/ptx/costs.txt`, and checks it on forms that were not measured.
-//! `scripts/measure-costs` runs this.
+//! `cargo xtask measure-costs` runs this.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -452,13 +452,13 @@ fn twice_cells(measured: bool) -> BTreeMap<(String, usize), Cell> {
 }
 
 #[test]
-#[ignore = "needs ptxas and six minutes; scripts/measure-costs --guards runs it"]
+#[ignore = "needs ptxas and six minutes; cargo xtask measure-costs --guards runs it"]
 fn measure_guards() {
     write_table(known_cells(measured_classes()), &twice_cells(false));
 }
 
 #[test]
-#[ignore = "needs ptxas and twelve minutes; scripts/measure-costs runs it"]
+#[ignore = "needs ptxas and twelve minutes; cargo xtask measure-costs runs it"]
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) = measured_classes()
@@ -612,7 +612,7 @@ fn kinds(instruction: &Instruction) -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn never_worse() {
     let (count, seed) = (setting("VPTX_COST_COUNT", 2000), setting("VPTX_COST_SEED", 1));
     let mut random = Random(seed);
@@ -745,7 +745,7 @@ fn lanes(random: &mut Random, lanes: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn regions_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("chains", Target::measured(), || {
@@ -759,7 +759,7 @@ fn without(feature: Feature) -> Vec<Target> {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("groups", Target::measured(), || lanes(&mut random, "4"));
@@ -788,7 +788,7 @@ fn loop_of_lanes(random: &mut Random, lanes: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn loops_of_groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("loops", Target::measured(), || loop_of_lanes(&mut random, "4"));
@@ -798,7 +798,7 @@ fn loops_of_groups_are_never_worse() {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn shared_comparisons_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("comparisons", Target::measured(), || {
@@ -817,7 +817,7 @@ fn shared_comparisons_are_never_worse() {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn known_constants_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("constants", Target::measured(), || {
@@ -826,7 +826,7 @@ fn known_constants_are_never_worse() {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn known_ranges_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("ranges", Target::measured(), || {
@@ -835,7 +835,7 @@ fn known_ranges_are_never_worse() {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn shared_limits_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     // On later targets, such a difference is one machine instruction.
@@ -851,7 +851,7 @@ fn shared_limits_are_never_worse() {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn extrema_of_zero_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("extrema of 0", Target::measured(), || {
@@ -861,7 +861,7 @@ fn extrema_of_zero_are_never_worse() {
 }
 
 #[test]
-#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn masks_of_flags_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("masks", Target::measured(), || {

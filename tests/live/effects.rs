@@ -1,7 +1,7 @@
 //! What ptxas shows about the registers that an instruction reads and writes. Nothing here knows
 //! the meaning of an opcode.
 //!
-//! `scripts/effects-agree` runs it.
+//! `cargo xtask effects-agree` runs it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! LLVM makes of the functions what the programs compute. `scripts/emit-llvm` runs it.
+//! LLVM makes of the functions what the programs compute. `cargo xtask emit-llvm` runs it.
 
 use std::collections::{HashMap, HashSet};
 use std::env;
@@ -204,7 +204,7 @@ const PATIENCE: u64 = 15;
 /// gives something else than the program. Sums of bytes in another order can be too hard for it:
 /// those functions are called with random inputs.
 #[test]
-#[ignore = "needs z3: scripts/emit-llvm --proofs"]
+#[ignore = "needs z3: cargo xtask emit-llvm --proofs"]
 fn functions_are_programs() {
     let mut random = Random(setting("VPTX_LLVM_SEED", 1));
     let mut solver = Solver::new(&z3());

@@ -2,7 +2,7 @@
 //! random module is declared elsewhere, twice or not at all, and ptxas and vptx say which names are
 //! unknown or declared twice.
 //!
-//! `scripts/names-agree` runs it.
+//! `cargo xtask names-agree` runs it.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Ported sources compute what their instructions do. `scripts/port-check` runs it.
+//! Ported sources compute what their instructions do. `cargo xtask port-check` runs it.
 
 use std::collections::HashMap;
 use std::env;

@@ -1,7 +1,7 @@
 //! z3 proves that sequences of ordinary PTX equal the programs of their instructions
 //! for all inputs.
 //!
-//! `scripts/prove-rewrites` runs it.
+//! `cargo xtask prove-rewrites` runs it.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashSet};
@@ -325,7 +325,7 @@ fn constant_texts(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn constants_are_proven() {
     let mut prover = Prover::new();
     let mut turns = Turns(0);
@@ -338,7 +338,7 @@ fn constants_are_proven() {
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn classes_are_proven() {
     let mut prover = Prover::new();
     let mut turns = Turns(0);
@@ -411,7 +411,7 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn regions_are_proven() {
     let mut prover = Prover::new();
     let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));
@@ -459,7 +459,7 @@ fn prove_random(name: &str, ask: impl FnOnce(&mut Prover, &mut Solver, &mut Tall
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn sums_are_proven() {
     prove_random("sums", |prover, solver, tally, random| {
         let heads: BTreeSet<String> = (0..5000).map(|_| adding_head(random)).collect();
@@ -473,7 +473,7 @@ fn sums_are_proven() {
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn groups_are_proven() {
     prove_random("groups", |prover, solver, tally, random| {
         for _ in 0..setting("VPTX_PROVE_COUNT", 300) {
@@ -490,7 +490,7 @@ fn groups_are_proven() {
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn ranges_are_proven() {
     prove_random("ranges", |prover, solver, tally, random| {
         for _ in 0..10 * setting("VPTX_PROVE_COUNT", 300) {
@@ -586,7 +586,7 @@ fn lanes2(number: usize) -> String {
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn gathers_are_proven() {
     let mut prover = Prover::new();
     let types = [".u32.u32", ".u32.s32", ".s32.u32", ".s32.s32"];
@@ -704,7 +704,7 @@ fn immediate(random: &mut Random) -> String {
 }
 
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn samples_are_proven() {
     let mut prover = Prover::new();
     let count = setting("VPTX_PROVE_COUNT", 500) as usize;
@@ -718,7 +718,7 @@ fn samples_are_proven() {
 
 /// The proofs are about the programs and sequences that are run.
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn encodings_equal_evaluation() {
     let count = setting("VPTX_PROVE_COUNT", 500);
     let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));

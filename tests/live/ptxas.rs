@@ -2,7 +2,7 @@
 //! exactly where ptxas rejects an instruction. The `documented` dialect accepts nothing
 //! that ptxas rejects.
 //!
-//! `scripts/ptxas-agree` runs it.
+//! `cargo xtask ptxas-agree` runs it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -378,7 +378,7 @@ fn ask_all(assemblers: &[Ptxas], cases: &mut [Case], scratch: &Scratch) {
 }
 
 #[test]
-#[ignore = "needs ptxas: scripts/ptxas-agree"]
+#[ignore = "needs ptxas: cargo xtask ptxas-agree"]
 fn ptxas_agrees() {
     let start = Instant::now();
     let count = setting("VPTX_LIVE_COUNT", 2000) as usize;

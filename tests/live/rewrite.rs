@@ -1,7 +1,7 @@
 //! Checks rewritten instructions with the real ptxas. ptxas assembles them, and folds
 //! their opcodes to the results of `Opcode::eval`.
 //!
-//! `scripts/rewrite-check` runs it.
+//! `cargo xtask rewrite-check` runs it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -297,7 +297,7 @@ const STORE: &str = "st.global.u32 [%q+12], d;";
 const TEST: &str = "setp.eq.u32 z, d, 0;\n@z bra E;\nst.global.u32 [%q+12], 7;\nE:";
 
 #[test]
-#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+#[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
 fn sequences_assemble_and_compute() {
     let texts = sample(5000, 1);
     for part in PARTS.iter().chain(&MASKS2).chain(&MASKS4) {
@@ -318,7 +318,7 @@ fn sequences_assemble_and_compute() {
 }
 
 #[test]
-#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+#[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
 fn results_may_be_tested_for_zero() {
     let cases: Vec<Case> = sample(1000, 3)
         .into_iter()
@@ -440,7 +440,7 @@ fn breach(instruction: &Instruction, block: &str) -> Option<String> {
 }
 
 #[test]
-#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+#[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
 fn overlaps_guards_and_constants() {
     let mut random = Random(4);
     let mut complaints = Vec::new();
@@ -512,7 +512,7 @@ fn flags(text: &str) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+#[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
 fn real_modules_assemble() {
     let scratch = Scratch::new("modules");
     let file = scratch.0.join("module.ptx");
@@ -647,7 +647,7 @@ fn stays(opcode: Opcode) -> bool {
 }
 
 #[test]
-#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+#[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
 fn ptxas_folds_opcodes_alike() {
     let scratch = Scratch::new("fold");
     let file = scratch.0.join("fold.ptx");

@@ -1,6 +1,6 @@
 //! z3 proves each claim of `diff` that statements compute the same.
 //!
-//! `scripts/prove-rewrites` runs it.
+//! `cargo xtask prove-rewrites` runs it.
 
 use crate::proof::{DEFAULT_SEED, random_operands, table, z3};
 use crate::support::ORACLE_HEAD;
@@ -44,7 +44,7 @@ fn claim(instruction: &Instruction, new: &[String]) -> Option<bool> {
 /// Compares instructions with sequences for them, and for others of the same row: those differ
 /// in a modifier or two, so that many results are nearly the same.
 #[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn claims_are_proven() {
     let count = setting("VPTX_PROVE_COUNT", 500);
     let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));

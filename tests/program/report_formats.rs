@@ -280,7 +280,7 @@ fn sarif_messages_hold_no_placeholders() {
     assert!(texts.contains("this `{{` is never closed"), "{texts}");
 }
 
-/// The path where `scripts/sarif-schema` puts the schema.
+/// The path where `cargo xtask sarif-schema` puts the schema.
 fn schema() -> PathBuf {
     let folder = std::env::var_os("VPTX_CUDA_DIR");
     let folder = folder.map_or_else(|| Path::new(ROOT).join(".cuda"), PathBuf::from);
@@ -288,9 +288,9 @@ fn schema() -> PathBuf {
 }
 
 #[test]
-#[ignore = "needs the schema: scripts/sarif-schema"]
+#[ignore = "needs the schema: cargo xtask sarif-schema"]
 fn sarif_follows_its_schema() {
-    let schema = fs::read_to_string(schema()).expect("scripts/sarif-schema was run");
+    let schema = fs::read_to_string(schema()).expect("cargo xtask sarif-schema was run");
     // This pattern for languages is not a valid regular expression. Later versions by
     // OASIS fix it like this.
     let broken = "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$";

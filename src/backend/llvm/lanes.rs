@@ -83,7 +83,7 @@ impl Lanes {
     }
 
     /// Whether no processor of the architecture takes more instructions than for one lane after
-    /// the other, and some take fewer. `scripts/emit-llvm --counts` counts them.
+    /// the other, and some take fewer. `cargo xtask emit-llvm --counts` counts them.
     fn is_worthwhile(&self, program: &Program, body: &Body, architecture: Architecture) -> bool {
         let is_bytes = self.bits == 8;
         let op = match step(program, self.values[0]) {

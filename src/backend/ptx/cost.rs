@@ -1,7 +1,7 @@
 //! The costs of instructions and their sequences, in machine instructions of
 //! ptxas 13.5: loads, stores and the rest of a kernel not counted.
 //!
-//! `scripts/measure-costs` writes `costs.txt`. The first part has a line for each
+//! `cargo xtask measure-costs` writes `costs.txt`. The first part has a line for each
 //! mnemonic with its modifiers, sorted. The line has a row number of the last part
 //! for each class of operands. A line whose modifiers end in `@` has the costs with a guard,
 //! where they differ; one that ends in `=`, those of lanes combined with themselves. The second

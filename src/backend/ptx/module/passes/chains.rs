@@ -3,7 +3,7 @@
 //!
 //! Right, as the interpreter finds both programs equal for all inputs (`region/`), and nothing but
 //! the next member reads a word on the way (`facts.rs`). Proven by `tests/library/region.rs`, and
-//! by z3 in `scripts/prove-rewrites`.
+//! by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::{self, Cost};
 use super::super::super::region::{Chain, Code};

@@ -3,7 +3,7 @@
 //! Members may move over simple instructions that do not name their registers. Only results that
 //! others read are packed, and lines that are the same in each round stand before the loop. Right,
 //! as each step is exact on wider lanes (`lanes/block.rs`). Proven by `tests/library/lanes.rs` and
-//! by z3 in `scripts/prove-rewrites`.
+//! by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::Cost;
 use super::super::super::emit::{Operands, Places, Surroundings, Template};

@@ -3,7 +3,7 @@
 //! it (`limits.rs`).
 //!
 //! Right, as the data flow finds all definitions that reach the instruction (`facts.rs`). Proven by
-//! `tests/library/{constants,ranges,limits,order}.rs`, and by z3 in `scripts/prove-rewrites`.
+//! `tests/library/{constants,ranges,limits,order}.rs`, and by z3 in `cargo xtask prove-rewrites`.
 
 mod constants;
 mod limits;

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import assembled
+from modules import assembled
 
 HEAD = ".version {version}\n.target {target}\n.address_size 64\n"
 KERNEL = """.visible .entry k{number}(.param .u64 input)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-import wheels
+from modules import wheels
 
 MOST = 4_000_000
 NPP = "nvidia-npp-cu11==11.8.0.86", "nvidia-npp-cu12==12.4.1.87"

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from assembled import ROOT, number
+from modules.assembled import ROOT, number
 
 FOLDER = ROOT / "fixtures" / "kernels"
 # nvcc makes the same PTX for a target and for those before the next one here.

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import zipfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CUDA = pathlib.Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda"))
 
 # With cuobjdump 13.5, and with cuobjdump 12.3, which still knows the targets of CUDA 11.
@@ -64,14 +64,15 @@ def cuobjdump(wheel=CUOBJDUMPS[0]):
 
 def program_and_wheels(arguments):
     """Reads `[--program VPTX] [WHEEL==VERSION]...`; builds the program if none is named."""
-    program = ROOT / "target" / "release" / "vptx"
+    program = None
     if arguments[:1] == ["--program"] and len(arguments) > 1:
         program, arguments = pathlib.Path(arguments[1]).resolve(), arguments[2:]
-    else:
-        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT,
-                       check=True)
     if any(argument.startswith("-") for argument in arguments):
         name = pathlib.Path(sys.argv[0]).name
         print(f"{name}: unknown option or missing value; see --help", file=sys.stderr)
         sys.exit(2)
+    if not program:
+        program = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "vptx"
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT,
+                       check=True)
     return program, arguments or LIBRARIES

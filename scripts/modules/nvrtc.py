@@ -1,6 +1,6 @@
 """Compile a CUDA source to PTX with NVRTC, which scripts/cuda-tools --nvrtc installs.
 
-usage: python3 scripts/nvrtc.py 12.9|13.5 SOURCE PTX [OPTION]...
+usage: python3 scripts/modules/nvrtc.py 12.9|13.5 SOURCE PTX [OPTION]...
 
 One compilation per process: two releases of the library do not share one, and the library
 can end the process. The headers of the release are found without options. Some headers of
@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CUDA = Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda"))
 BUILT_IN = [b"cstdio", b"cstdint"]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from assembled import ROOT
+from modules.assembled import ROOT
 
 
 def rows(first):

@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
 """Newer LLVM, from the Python package llvmlite.
 
-usage: scripts/llvm.py object IN.ll OUT.o
-       scripts/llvm.py counts FOLDER
+usage: PYTHONPATH=scripts python3 -m modules.llvm object IN.ll OUT.o
+       PYTHONPATH=scripts python3 -m modules.llvm counts FOLDER
 
 object verifies a module, optimises it, and compiles it for this machine.
 counts prints how many machine instructions the functions of the modules in FOLDER become
 on each target, and of FOLDER/any.ll; fails where those for its architecture are more.
-scripts/emit-llvm calls it.
+cargo xtask emit-llvm calls it.
 """
 
 import math
@@ -18,7 +17,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-import wheels
+from modules import wheels
 
 sys.path.insert(0, str(wheels.unpacked("llvmlite==0.50.0")))
 import llvmlite.binding as llvm

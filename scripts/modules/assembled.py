@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda")) / "bin"
 
 # The newest `.version` that each ptxas takes.

@@ -1,0 +1,123 @@
+//! Running other programs in the root of the repository.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{fs, io};
+
+/// Why a command did not succeed.
+pub enum Failure {
+    /// It has no such arguments.
+    Usage,
+    /// A tool is missing that it does not install.
+    Missing(String),
+    /// Something else is wrong, a sentence.
+    Message(String),
+    /// A program failed.
+    Command { line: String, status: u8 },
+}
+
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Message(error.to_string())
+    }
+}
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the root is above")
+}
+
+/// The folder that `scripts/cuda-tools` installs into.
+pub fn tools() -> PathBuf {
+    std::env::var_os("VPTX_CUDA_DIR").map_or_else(|| root().join(".cuda"), PathBuf::from)
+}
+
+/// A program with arguments, which starts in the root.
+pub fn command(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut words = words.into_iter();
+    let mut command = Command::new(words.next().expect("a program"));
+    command.args(words).current_dir(root());
+    command
+}
+
+/// As [`command`], of words without spaces.
+pub fn words(line: &str) -> Command {
+    command(line.split_whitespace())
+}
+
+/// Runs a program; it writes to this terminal.
+pub fn run(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| cannot_start(command, &error))?;
+    if status.success() { Ok(()) } else { Err(failed(command, status.code())) }
+}
+
+/// Runs a program, and returns what it writes; errors go to this terminal.
+pub fn output(command: &mut Command) -> Outcome<String> {
+    let Output { status, stdout, .. } =
+        command.stderr(Stdio::inherit()).output().map_err(|error| cannot_start(command, &error))?;
+    if status.success() {
+        Ok(String::from_utf8_lossy(&stdout).into_owned())
+    } else {
+        Err(failed(command, status.code()))
+    }
+}
+
+/// Whether a program runs and succeeds.
+pub fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Whether there is a program of this name.
+pub fn exists(program: &str) -> bool {
+    succeeds(&mut command([program, "--version"]))
+}
+
+/// Installs what `scripts/cuda-tools` has.
+pub fn cuda_tools(options: &str) -> Outcome {
+    let script = root().join("scripts/cuda-tools");
+    run(command([script]).arg("--quiet").args(options.split_whitespace()))
+}
+
+/// The ignored tests of `tests/live` whose names begin so.
+pub fn live(filter: &str) -> Command {
+    let mut command = words("cargo test --locked --test live");
+    command.args([filter, "--", "--ignored", "--nocapture"]);
+    command
+}
+
+fn cannot_start(command: &Command, error: &io::Error) -> Failure {
+    Failure::Message(format!("cannot start {}: {error}", command.get_program().display()))
+}
+
+fn failed(command: &Command, status: Option<i32>) -> Failure {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let line: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    // A signal has no status.
+    let status = status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1);
+    Failure::Command { line: line.join(" "), status }
+}
+
+/// A folder that is removed in the end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Outcome<Scratch> {
+        let path = output(&mut words("mktemp -d"))?;
+        Ok(Scratch(PathBuf::from(path.trim_end())))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nobody needs to know that a folder for temporary files stays.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
