@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use thiserror::Error;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Map;
 use crate::report::visible_path;
 use crate::source::LineIndex;
+use crate::workspace::error::FileError;
 use crate::workspace::files::{Access, Stamp, create, read_text, replace};
-use crate::workspace::input::reason;
 use crate::workspace::temporary::Lock;
 
 /// The identity of a finding: its file, its code and the text of its line. A finding
@@ -51,20 +53,33 @@ struct Finding {
 
 const VERSION: u32 = 1;
 
+/// Why the file of known findings is not used or written.
+#[derive(Debug, Error)]
+pub(super) enum BaselineError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("`{0}` is not a baseline of vptx: {ANEW}")]
+    Other(String),
+    #[error("`{name}` has version {version}, not {VERSION}: {ANEW}")]
+    Version { name: String, version: u32 },
+    #[error("there is no `{0}`: `--update-baseline` creates it")]
+    Missing(String),
+}
+
+const ANEW: &str = "remove it, and write a new one with `--update-baseline`";
+
 /// The known findings in a file, and a stamp to detect later changes; `None` if there is
 /// no file.
-fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, String> {
-    let name = visible_path(file);
+fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, BaselineError> {
     let (text, stamp) = match read_text(file, access) {
         Ok(read) => read,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("cannot read `{name}`: {}", reason(&error))),
+        Err(error) => return Err(FileError::new("read", file, &error).into()),
     };
-    let anew = "remove it, and write a new one with `--update-baseline`";
-    let BaselineFile { version, findings } = serde_json::from_str(&text)
-        .map_err(|_| format!("`{name}` is not a baseline of vptx: {anew}"))?;
+    let BaselineFile { version, findings } =
+        serde_json::from_str(&text).map_err(|_| BaselineError::Other(visible_path(file)))?;
     if version != VERSION {
-        return Err(format!("`{name}` has version {version}, not {VERSION}: {anew}"));
+        return Err(BaselineError::Version { name: visible_path(file), version });
     }
     let mut known = Counts::new();
     for Finding { path, code, line, count } in findings {
@@ -102,18 +117,17 @@ fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)
 
 impl Baseline {
     /// Reads a file. It may be missing if it is to be written.
-    pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, String> {
-        let name = visible_path(file);
+    pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, BaselineError> {
         // A pipe or device cannot be replaced, and reading a pipe would block.
         let access = if update { Access::Regular } else { Access::Named };
         let known = match read_known(file, access)? {
             Some((known, _)) => known,
             None if update => Counts::new(),
-            None => return Err(format!("there is no `{name}`: `--update-baseline` creates it")),
+            None => return Err(BaselineError::Missing(visible_path(file))),
         };
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))
-            .map_err(|error| format!("cannot find the folder of `{name}`: {}", reason(&error)))?;
+            .map_err(|error| FileError::new("find the folder of", file, &error))?;
         Ok(Baseline { file: file.to_path_buf(), folder, known, met: Counts::new() })
     }
 
@@ -189,11 +203,12 @@ impl Baseline {
 
     /// Replaces the known findings of the files that were read by those of this run.
     /// Returns the number of findings in the baseline.
-    pub(super) fn write<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<usize, String> {
+    pub(super) fn write<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p Path>,
+    ) -> Result<usize, BaselineError> {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
-        let cannot = |error: io::Error| {
-            format!("cannot write `{}`: {}", visible_path(&self.file), reason(&error))
-        };
+        let cannot = |error: io::Error| FileError::new("write", &self.file, &error);
         let target = self.target().map_err(cannot)?;
         // Another run may have written the file since, or may be about to.
         let _lock = Lock::of(&target).map_err(cannot)?;

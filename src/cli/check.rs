@@ -19,13 +19,15 @@ use super::show;
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::Dialect;
+use crate::cli::error::CommandError;
 use crate::diagnostic::{Applicability, Docs, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
 use crate::workspace::binary;
 use crate::workspace::docs::docs;
+use crate::workspace::error::reason;
 use crate::workspace::headers::HeaderFiles;
-use crate::workspace::input::{self, Input, reason};
+use crate::workspace::input::{self, Input};
 use crate::workspace::kind::{Chosen, Extension, FileKind, LanguageName};
 use crate::workspace::settings::{Choices, Denied, Finder, Settings, Targets};
 use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
@@ -239,10 +241,10 @@ enum DialectName {
 }
 
 impl Arguments {
-    fn choices(&self) -> Result<Choices, String> {
+    fn choices(&self) -> Result<Choices, InvalidRuleSelector> {
         let mut extend = self.extend_select.clone();
         if self.costs {
-            extend.push("V6".parse().map_err(|error: InvalidRuleSelector| error.to_string())?);
+            extend.push("V6".parse()?);
         }
         Ok(Choices {
             dialect: self.dialect.map(|dialect| match dialect {
@@ -307,12 +309,12 @@ impl Arguments {
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let is_stdin = arguments.inputs().iter().any(|path| path.as_os_str() == "-");
-    let possible = match arguments.walk.set_threads() {
-        Ok(()) if arguments.watch && is_stdin => Err("--watch needs files, not -".to_string()),
-        possible => possible,
-    };
-    if let Err(message) = possible {
-        trouble(&message);
+    if let Err(error) = arguments.walk.set_threads() {
+        trouble(&error);
+        return Ok(FAILED);
+    }
+    if arguments.watch && is_stdin {
+        trouble("--watch needs files, not -");
         return Ok(FAILED);
     }
     if arguments.watch {
@@ -372,15 +374,15 @@ struct Run {
     docs: Docs,
 }
 
-fn prepare(arguments: &Arguments) -> Result<Run, String> {
+fn prepare(arguments: &Arguments) -> Result<Run, CommandError> {
     if arguments.statistics && !matches!(arguments.format, Format::Human | Format::Json) {
-        return Err("--statistics works with --format human or json only".into());
+        return Err(CommandError::Options("--statistics works with --format human or json only"));
     }
     if arguments.unsafe_fixes && arguments.most().is_none() {
-        return Err("--unsafe-fixes needs --fix or --diff".into());
+        return Err(CommandError::Options("--unsafe-fixes needs --fix or --diff"));
     }
     if arguments.fix_known && arguments.most().is_none() {
-        return Err("--fix-known needs --fix or --diff".into());
+        return Err(CommandError::Options("--fix-known needs --fix or --diff"));
     }
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated)?;
     let rules = arguments.walk.rules()?;
@@ -392,7 +394,7 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
         Some(_) if arguments.show_files || arguments.show_settings => None,
         Some(file) => Some(Baseline::read(&file, arguments.update_baseline)?),
         None if arguments.update_baseline => {
-            return Err("--update-baseline needs a file: --baseline FILE".into());
+            return Err(CommandError::Options("--update-baseline needs a file: --baseline FILE"));
         }
         None => None,
     };

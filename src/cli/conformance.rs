@@ -9,6 +9,8 @@ use std::iter;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use thiserror::Error;
+
 use super::Output;
 use crate::conformance::{Vector, Vectors};
 use crate::isa::Mnemonic;
@@ -64,14 +66,20 @@ enum VectorFormat {
     Json,
 }
 
+/// A text that is no mnemonic.
+#[derive(Clone, Debug, Error)]
+enum NoMnemonic {
+    #[error("did you mean `{0}`?")]
+    Near(&'static str),
+    #[error("there is no such video instruction")]
+    Other,
+}
+
 /// Parses the name of a mnemonic.
-fn mnemonic(text: &str) -> Result<Mnemonic, String> {
+fn mnemonic(text: &str) -> Result<Mnemonic, NoMnemonic> {
     text.parse().map_err(|_| {
         let names = Mnemonic::ALL.iter().map(|it| it.text());
-        match nearest(text, names) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => "there is no such video instruction".into(),
-        }
+        nearest(text, names).map_or(NoMnemonic::Other, NoMnemonic::Near)
     })
 }
 

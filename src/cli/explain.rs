@@ -4,9 +4,10 @@
 
 use std::env;
 use std::io::{self, Write};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use clap::{Args, ValueEnum};
+use thiserror::Error;
 
 use super::{FAILED, Output, eval, trouble};
 use crate::diagnostic::{Code, Docs};
@@ -14,9 +15,9 @@ use crate::explain::{self, Subject};
 use crate::isa::{Mnemonic, Modifier, Target};
 use crate::video;
 use crate::video::{Deviation, Semantics};
-use crate::workspace::docs::docs;
-use crate::workspace::input::reason;
-use crate::workspace::settings::Finder;
+use crate::workspace::docs::{DocsError, docs};
+use crate::workspace::error::reason;
+use crate::workspace::settings::{Finder, SettingsError};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -118,25 +119,36 @@ fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
 
 /// Shows pages in a browser.
 fn open(subjects: &[String]) -> u8 {
-    let settings = Finder::default().here().map(|settings| settings.docs.clone());
-    let docs = match settings.and_then(docs) {
-        Ok(docs) => docs,
-        Err(message) => {
-            trouble(&message);
-            return FAILED;
-        }
-    };
-    for subject in subjects {
-        let shown = match address(subject.trim(), &docs) {
-            Some(address) => show(&address),
-            None => Err(format!("`{subject}` has no page of its own in {}", named(&docs))),
-        };
-        if let Err(message) = shown {
-            trouble(&message);
-            return FAILED;
+    match subjects.iter().try_for_each(|subject| open_one(subject)) {
+        Ok(()) => 0,
+        Err(error) => {
+            trouble(&error.to_string());
+            FAILED
         }
     }
-    0
+}
+
+fn open_one(subject: &str) -> Result<(), OpenError> {
+    let docs = docs(Finder::default().here()?.docs.clone())?;
+    match address(subject.trim(), &docs) {
+        Some(address) => show(&address),
+        None => Err(OpenError::NoPage { subject: subject.into(), docs: named(&docs) }),
+    }
+}
+
+/// Why a page is not shown.
+#[derive(Debug, Error)]
+enum OpenError {
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Docs(#[from] DocsError),
+    #[error("`{subject}` has no page of its own in {docs}")]
+    NoPage { subject: String, docs: String },
+    #[error("`{program}` could not show {address} ({status})")]
+    Failed { program: String, address: String, status: ExitStatus },
+    #[error("cannot start `{program}` to show {address}: {why}")]
+    Unstarted { program: String, address: String, why: String },
 }
 
 /// The page about what `vptx explain` takes.
@@ -157,7 +169,7 @@ fn named(docs: &Docs) -> String {
 
 /// Starts what shows a page, and waits for it: it may be a browser in this terminal. An address is
 /// always one of a file, or of http: see `Docs`.
-fn show(address: &str) -> Result<(), String> {
+fn show(address: &str) -> Result<(), OpenError> {
     let usual = if cfg!(windows) {
         "explorer"
     } else if cfg!(target_os = "macos") {
@@ -167,12 +179,13 @@ fn show(address: &str) -> Result<(), String> {
     };
     let chosen = env::var_os("BROWSER").filter(|it| !it.is_empty());
     let program = chosen.unwrap_or_else(|| usual.into());
-    let name = program.to_string_lossy();
-    match Command::new(&program).arg(address).status() {
+    let name = program.to_string_lossy().into_owned();
+    let address = address.to_string();
+    match Command::new(&program).arg(&address).status() {
         // Explorer always fails.
         Ok(status) if status.success() || cfg!(windows) => Ok(()),
-        Ok(status) => Err(format!("`{name}` could not show {address} ({status})")),
-        Err(error) => Err(format!("cannot start `{name}` to show {address}: {}", reason(&error))),
+        Ok(status) => Err(OpenError::Failed { program: name, address, status }),
+        Err(error) => Err(OpenError::Unstarted { program: name, address, why: reason(&error) }),
     }
 }
 

@@ -13,8 +13,9 @@ use super::{FAILED, FOUND, Output, errors, plain_output, table, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
 use crate::workspace::binary::{TextFiles, open_input, path_of};
-use crate::workspace::bug::guarded;
-use crate::workspace::input::{Input, reason};
+use crate::workspace::bug::{Bug, guarded};
+use crate::workspace::error::reason;
+use crate::workspace::input::Input;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -121,9 +122,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     for subject in &arguments.subjects {
         match guarded(&visible_path(subject), || run.subject(subject)) {
             Ok(done) => done?,
-            Err(message) => {
+            Err(bug @ Bug { .. }) => {
                 run.failed = true;
-                trouble(&message);
+                trouble(&bug);
             }
         }
     }

@@ -13,13 +13,15 @@ use thiserror::Error;
 use super::normalize::{self, Kept};
 use super::progress::for_each;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use crate::cli::error::CommandError;
 use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
 use crate::workspace::bug::guarded;
+use crate::workspace::error::FileError;
 use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
-use crate::workspace::input::{self, Bytes, Input, reason};
+use crate::workspace::input::{self, Bytes, Input};
 use crate::workspace::kind::{Chosen, Extension, FileKind, OnlyPtx};
 use crate::workspace::settings::{Finder, Settings};
 use crate::workspace::walk::{WalkArguments, subjects};
@@ -126,17 +128,18 @@ enum FormattedFile {
         bytes: Bytes,
         diagnostics: Vec<Diagnostic>,
     },
-    Failed(String),
+    Failed(CommandError),
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if arguments.normalize {
         return normalize::run(arguments, out);
     }
-    let ready = arguments.walk.set_threads().and_then(|()| {
+    let ready = || -> Result<_, CommandError> {
+        arguments.walk.set_threads()?;
         Ok((Finder::new(arguments.config.as_deref(), false)?, arguments.walk.rules()?))
-    });
-    let (finder, rules) = match ready {
+    };
+    let (finder, rules) = match ready() {
         Ok(ready) => ready,
         Err(message) => {
             trouble(&message);
@@ -249,7 +252,7 @@ fn treat(
     arguments: &Arguments,
     finder: &Finder,
     look: DiffLook,
-) -> Result<FormattedFile, String> {
+) -> Result<FormattedFile, CommandError> {
     if !arguments.check && !arguments.diff {
         input.must_be_replaceable()?;
     }
@@ -266,10 +269,9 @@ fn treat(
     // Where a link points to is what is replaced.
     let path = match input {
         Input::Stdin => None,
-        Input::File(path) | Input::Walked(path) => Some(
-            fs::canonicalize(path)
-                .map_err(|error| format!("cannot find `{}`: {}", input.name(), reason(&error)))?,
-        ),
+        Input::File(path) | Input::Walked(path) => {
+            Some(fs::canonicalize(path).map_err(|error| FileError::new("find", path, &error))?)
+        }
     };
     let settings = match path.as_deref().or(arguments.stdin_filename.as_deref()) {
         Some(path) => finder.of(path)?.0,
@@ -282,7 +284,9 @@ fn treat(
     {
         let large = Large { text, options: &settings.format, in_parallel: alone };
         let target = path.as_deref().zip(bytes.stamp()).filter(|_| !arguments.check);
-        if let Some(changed) = large.format(target).map_err(|error| cannot_write(input, &error))? {
+        if let Some(changed) =
+            large.format(target).map_err(|error| FileError::new("write", input.shown(), &error))?
+        {
             return Ok(if changed {
                 FormattedFile::Changed(Vec::new())
             } else {
@@ -294,10 +298,10 @@ fn treat(
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
-            return Err(format!(
-                "`{}` is not changed: {why}",
-                visible_path(arguments.shown(input))
-            ));
+            return Err(CommandError::Unchanged {
+                name: visible_path(arguments.shown(input)),
+                why,
+            });
         }
         Err(error) => {
             return Ok(FormattedFile::Wrong { bytes, diagnostics: error.into_diagnostics() });
@@ -317,12 +321,9 @@ fn treat(
     let (Some(path), Some(stamp)) = (path, bytes.stamp()) else {
         return Ok(FormattedFile::Changed(formatted.into_iter().map(Cow::into_owned).collect()));
     };
-    replace(&path, &formatted[..], stamp).map_err(|error| cannot_write(input, &error))?;
+    replace(&path, &formatted[..], stamp)
+        .map_err(|error| FileError::new("write", input.shown(), &error))?;
     Ok(FormattedFile::Changed(Vec::new()))
-}
-
-fn cannot_write(input: &Input, error: &io::Error) -> String {
-    format!("cannot write `{}`: {}", input.name(), reason(error))
 }
 
 /// A large text that is formatted in parts, none of which is kept.

@@ -12,7 +12,7 @@ use clap_mangen::Man;
 
 use super::{FAILED, Output, trouble};
 use crate::report::visible_path;
-use crate::workspace::input::reason;
+use crate::workspace::error::reason;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -6,9 +6,11 @@ mod baseline;
 mod check;
 mod conformance;
 mod diff;
+mod error;
 mod eval;
 mod explain;
 mod extract;
+
 mod format;
 mod lower;
 mod man;
@@ -27,6 +29,7 @@ mod watch;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{self, IoSlice, IsTerminal, Write};
 use std::iter;
 use std::process::ExitCode;
@@ -39,7 +42,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::isa::Target;
 use crate::report::{Style, visible_lines};
-use crate::workspace::bug;
+use crate::workspace::bug::{self, Bug};
 use crate::workspace::files::DiffLook;
 
 #[cfg(panic = "abort")]
@@ -177,8 +180,8 @@ const FAILED: u8 = 2;
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
     bug::keep_places();
-    bug::guarded("the command line", run).unwrap_or_else(|message| {
-        trouble(&message);
+    bug::guarded("the command line", run).unwrap_or_else(|bug: Bug| {
+        trouble(&bug);
         FAILED.into()
     })
 }
@@ -395,9 +398,9 @@ fn unknown_target(target: Target) -> Option<String> {
 
 /// Reports a task that failed. Control characters are escaped. File names must be
 /// escaped already (`visible_path`), because messages may have several lines.
-fn trouble(message: &str) {
+fn trouble(message: &(impl Display + ?Sized)) {
     // If even this write fails, nothing is left to do.
-    let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(message));
+    let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(&message.to_string()));
 }
 
 /// The columns for text: those of the terminal, but at least 40 and at most 160.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
+use super::error::CommandError;
 use super::format::Arguments;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::diagnostic::Docs;
@@ -43,11 +44,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let shown = arguments.shown(&input);
     let named = input.path().or(arguments.stdin_filename.as_deref());
     let kind = FileKind::told(arguments.language.map(Into::into), named, arguments.chosen(None));
-    let bytes = input.bytes().and_then(|bytes| {
+    let read = || -> Result<_, CommandError> {
+        let bytes = input.bytes()?;
         kind.must_be_ptx(&visible_path(shown), &bytes)?;
         Ok(bytes)
-    });
-    let bytes = match bytes {
+    };
+    let bytes = match read() {
         Ok(bytes) => bytes,
         Err(message) => {
             trouble(&message);

@@ -5,13 +5,17 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf, is_separator};
 
+use thiserror::Error;
+
+use super::error::CommandError;
 use super::{FAILED, Output, trouble};
 use crate::isa::Mnemonic;
 use crate::report::visible_path;
 use crate::workspace::binary;
-use crate::workspace::bug::guarded;
+use crate::workspace::bug::{Bug, guarded};
+use crate::workspace::error::FileError;
 use crate::workspace::files::{self, Contents};
-use crate::workspace::input::{Bytes, Input, reason};
+use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::{FileKind, OnlyPtx};
 
 /// The destination of the text made from an input.
@@ -33,14 +37,13 @@ impl Destination {
 
 /// The reason why a file was not written.
 pub(super) enum Trouble {
-    /// A message about the input.
-    Input(String),
+    Input(CommandError),
     Output(io::Error),
 }
 
-impl From<String> for Trouble {
-    fn from(message: String) -> Trouble {
-        Trouble::Input(message)
+impl<E: Into<CommandError>> From<E> for Trouble {
+    fn from(error: E) -> Trouble {
+        Trouble::Input(error.into())
     }
 }
 
@@ -48,6 +51,43 @@ impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {
         Trouble::Output(error)
     }
+}
+
+/// Why the arguments say no destination for an input.
+#[derive(Debug, Error)]
+pub(super) enum OutputError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Often the user meant something else.
+    #[error(
+        "there is no file `{name}`; name PTX files, -, or one instruction in quotes, such as \
+         'vmin.s32.s32.s32 d, a, b;'{}",
+        about(name)
+    )]
+    NoFile { name: String },
+    #[error("`{0}` is named twice")]
+    Twice(String),
+    #[error("`{one}` and `{two}` would both be written to `{output}`")]
+    Same { one: String, two: String, output: String },
+    #[error(
+        "several files cannot be printed as one module: write them into a directory with -o DIR, \
+         or replace them with --in-place"
+    )]
+    Several,
+    #[error("standard input is not a file to replace: use -o")]
+    Stdin,
+    #[error("`{0}` is a file: several inputs need a directory")]
+    FileForSeveral(String),
+    #[error("`{0}` has no file name to use in the directory")]
+    NoName(String),
+    #[error("`{0}` is a binary: write its PTX with `vptx extract -o DIR` first")]
+    Binary(String),
+    #[error("`{0}` is a binary: write its PTX into a directory with -o DIR")]
+    BinaryForStdout(String),
+    #[error("`{0}` is a file: the PTX of binaries needs a directory")]
+    FileForBinary(String),
+    #[error("`{name}` is the input itself{way_out}")]
+    Itself { name: String, way_out: &'static str },
 }
 
 /// What the arguments of a command say about inputs and outputs.
@@ -76,8 +116,8 @@ impl Wanted<'_> {
         matches!(self.new, New::Ptx { in_place: true, .. })
     }
 
-    /// The inputs with their destinations, or a message about an error in them.
-    pub(super) fn plan(&self) -> Result<Vec<(Input, Destination)>, String> {
+    /// The inputs with their destinations.
+    pub(super) fn plan(&self) -> Result<Vec<(Input, Destination)>, OutputError> {
         let mut planned: Vec<(Input, Destination)> = Vec::new();
         for subject in self.subjects {
             let input = if subject.as_os_str() == "-" {
@@ -85,44 +125,40 @@ impl Wanted<'_> {
             } else if subject.exists() {
                 Input::File(subject.clone())
             } else {
-                return Err(no_file(subject));
+                return Err(OutputError::NoFile { name: visible_path(subject) });
             };
             if planned.iter().any(|(other, _)| *other == input) {
-                return Err(format!("`{}` is named twice", input.name()));
+                return Err(OutputError::Twice(input.name()));
             }
             let destination = self.destination(&input)?;
             if let Destination::File(path) = &destination {
                 let is_same = |(_, other): &&(Input, Destination)| matches!(other, Destination::File(other) if other == path);
                 if let Some((other, _)) = planned.iter().find(is_same) {
-                    let (one, two, path) = (other.name(), input.name(), visible_path(path));
-                    return Err(format!("`{one}` and `{two}` would both be written to `{path}`"));
+                    let (one, two, output) = (other.name(), input.name(), visible_path(path));
+                    return Err(OutputError::Same { one, two, output });
                 }
             }
             planned.push((input, destination));
         }
         let are_printed = self.output.is_none() && planned.len() > 1;
         if are_printed && matches!(self.new, New::Ptx { in_place: false, diff: false }) {
-            return Err("several files cannot be printed as one module: write them into a \
-                        directory with -o DIR, or replace them with --in-place"
-                .into());
+            return Err(OutputError::Several);
         }
         // The directory is created only after all checks have passed.
         let is_folder = |output: &&Path| planned.len() > 1 || names_folder(output);
         if let Some(folder) = self.output.filter(is_folder) {
-            fs::create_dir_all(folder).map_err(|error| {
-                format!("cannot create `{}`: {}", visible_path(folder), reason(&error))
-            })?;
+            fs::create_dir_all(folder).map_err(|error| FileError::new("create", folder, &error))?;
         }
         Ok(planned)
     }
 
-    fn destination(&self, input: &Input) -> Result<Destination, String> {
+    fn destination(&self, input: &Input) -> Result<Destination, OutputError> {
         if self.language.is_none() && binary::is_binary(input, [&[], &[]]) {
             return self.destination_of_texts(input);
         }
         if self.is_in_place() {
             return match input {
-                Input::Stdin => Err("standard input is not a file to replace: use -o".into()),
+                Input::Stdin => Err(OutputError::Stdin),
                 Input::File(path) | Input::Walked(path) => {
                     input.must_be_replaceable()?;
                     Ok(Destination::InPlace(path.clone()))
@@ -132,8 +168,7 @@ impl Wanted<'_> {
         let Some(output) = self.output else { return Ok(Destination::Stdout) };
         let several = self.subjects.len() > 1;
         if several && output.exists() && !output.is_dir() {
-            let output = visible_path(output);
-            return Err(format!("`{output}` is a file: several inputs need a directory"));
+            return Err(OutputError::FileForSeveral(visible_path(output)));
         }
         if !several && !output.is_dir() && !names_folder(output) {
             return match input {
@@ -145,7 +180,7 @@ impl Wanted<'_> {
         }
         let name = input.path().and_then(|path| Some((path, output.join(path.file_name()?))));
         let Some((path, mut name)) = name else {
-            return Err(format!("`{}` has no file name to use in the directory", input.name()));
+            return Err(OutputError::NoName(input.name()));
         };
         if let New::Other(ending) = self.new {
             name.set_extension(ending);
@@ -156,29 +191,23 @@ impl Wanted<'_> {
         Ok(Destination::File(name))
     }
 
-    /// The destination of the texts of a binary, or a message that says what is needed.
-    fn destination_of_texts(&self, input: &Input) -> Result<Destination, String> {
-        let name = input.name();
+    /// The destination of the texts of a binary.
+    fn destination_of_texts(&self, input: &Input) -> Result<Destination, OutputError> {
         if self.is_in_place() || matches!(self.new, New::Other(_)) {
-            return Err(format!(
-                "`{name}` is a binary: write its PTX with `vptx extract -o DIR` first"
-            ));
+            return Err(OutputError::Binary(input.name()));
         }
         match self.output {
-            None => {
-                Err(format!("`{name}` is a binary: write its PTX into a directory with -o DIR"))
-            }
+            None => Err(OutputError::BinaryForStdout(input.name())),
             Some(output) if output.exists() && !output.is_dir() => {
-                let output = visible_path(output);
-                Err(format!("`{output}` is a file: the PTX of binaries needs a directory"))
+                Err(OutputError::FileForBinary(visible_path(output)))
             }
             Some(_) => Ok(Destination::Texts),
         }
     }
 
-    fn is_itself(&self, path: &Path) -> String {
+    fn is_itself(&self, path: &Path) -> OutputError {
         let way_out = if matches!(self.new, New::Ptx { .. }) { ": use --in-place" } else { "" };
-        format!("`{}` is the input itself{way_out}", visible_path(path))
+        OutputError::Itself { name: visible_path(path), way_out }
     }
 }
 
@@ -191,7 +220,7 @@ pub(super) fn each(
     let mut status = 0;
     for (input, destination) in planned {
         let done = guarded(&input.name(), || work(input, destination, out));
-        status = status.max(match done.unwrap_or_else(|message| Err(Trouble::Input(message))) {
+        status = status.max(match done.unwrap_or_else(|bug: Bug| Err(bug.into())) {
             Ok(status) => status,
             Err(Trouble::Output(error)) => return Err(error),
             Err(Trouble::Input(message)) => {
@@ -234,22 +263,17 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The message for a file that does not exist. Often the user meant something else.
-fn no_file(subject: &Path) -> String {
-    let name = visible_path(subject);
+/// Says that `vptx explain` tells about a name that is no file, if it does.
+fn about(name: &str) -> String {
     let word = name.split('.').next().unwrap_or_default();
-    let about = match Mnemonic::from_text(&word.to_ascii_lowercase()) {
+    match Mnemonic::from_text(&word.to_ascii_lowercase()) {
         Some(mnemonic) => format!("; `vptx explain {mnemonic}` explains {mnemonic}"),
         None => String::new(),
-    };
-    format!(
-        "there is no file `{name}`; name PTX files, -, or one instruction in quotes, such as \
-         'vmin.s32.s32.s32 d, a, b;'{about}"
-    )
+    }
 }
 
 /// Puts contents into a file that is there or not.
-pub(super) fn put(path: &Path, contents: &impl Contents) -> Result<(), String> {
+pub(super) fn put(path: &Path, contents: &impl Contents) -> Result<(), FileError> {
     // Where a link points to is what is replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let written = match fs::metadata(path) {
@@ -260,7 +284,7 @@ pub(super) fn put(path: &Path, contents: &impl Contents) -> Result<(), String> {
             .and_then(|file| contents.write_to(&file).map(drop)),
         Ok(_) | Err(_) => files::put(path, contents),
     };
-    written.map_err(|error| format!("cannot write `{}`: {}", path.display(), reason(&error)))
+    written.map_err(|error| FileError::new("write", path, &error))
 }
 
 /// Puts contents in the place of those of a file that was read, unless it changed since.
@@ -268,19 +292,16 @@ pub(super) fn put_in_place(
     path: &Path,
     contents: &impl Contents,
     before: &Bytes,
-) -> Result<(), String> {
+) -> Result<(), FileError> {
     let replaced = fs::canonicalize(path).and_then(|place| match before.stamp() {
         Some(stamp) => files::replace(&place, contents, stamp),
         None => Err(io::Error::other("it is not a regular file")),
     });
-    replaced.map_err(|error| format!("cannot write `{}`: {}", visible_path(path), reason(&error)))
+    replaced.map_err(|error| FileError::new("write", path, &error))
 }
 
 /// The bytes of an input that is PTX: by its name, an option, or what stands in it.
-///
-/// # Errors
-/// A sentence that says why it is none.
-pub(super) fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, String> {
+pub(super) fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, CommandError> {
     let kind = FileKind::told(language.map(Into::into), input.path(), [&[], &[]]);
     let bytes = input.bytes()?;
     kind.must_be_ptx(&input.name(), &bytes)?;

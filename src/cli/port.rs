@@ -9,20 +9,24 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use thiserror::Error;
+
 use super::eval::one_semantics;
 use super::progress::for_each;
 use super::{FAILED, FOUND, Output, by_count, errors, plain_output, trouble};
 use crate::analysis::unreadable;
 use crate::backend::c::Header;
 use crate::check::Language;
+use crate::cli::error::CommandError;
 use crate::embed::{self, Host};
 use crate::port::{LeftStatement, Ported, port};
 use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Position, decoded};
 use crate::video::Semantics;
 use crate::workspace::bug::guarded;
+use crate::workspace::error::{FileError, reason};
 use crate::workspace::files::{Access, Stamp, create, diff, edited, read_text, replace};
-use crate::workspace::input::{self, Bytes, Input, reason};
+use crate::workspace::input::{self, Bytes, Input};
 use crate::workspace::kind::{Extension, FileKind};
 use crate::workspace::settings::Finder;
 use crate::workspace::walk::{WalkArguments, subjects};
@@ -128,10 +132,11 @@ impl PortedSource {
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
-    let ready = arguments.walk.set_threads().and_then(|()| {
+    let ready = || -> Result<_, CommandError> {
+        arguments.walk.set_threads()?;
         Ok((Finder::new(None, false)?, arguments.walk.rules()?, header_path(arguments)?))
-    });
-    let (finder, rules, header_path) = match ready {
+    };
+    let (finder, rules, header_path) = match ready() {
         Ok(ready) => ready,
         Err(message) => {
             trouble(&message);
@@ -182,7 +187,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let header = if is_changed { HeaderFile::read(header_path, &functions) } else { Ok(None) };
     // Sources include the header, so it comes first.
     let header = header.and_then(|header| match header {
-        Some(file) if !is_dry => file.write().map(|()| None),
+        Some(file) if !is_dry => Ok(file.write().map(|()| None)?),
         header => Ok(header),
     });
     match header {
@@ -218,7 +223,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 }
 
 /// The whole path of the header, whose folder must exist.
-fn header_path(arguments: &Arguments) -> Result<PathBuf, String> {
+fn header_path(arguments: &Arguments) -> Result<PathBuf, FileError> {
     let path = match (&arguments.header, arguments.paths.first()) {
         (Some(path), _) if path.is_dir() => path.join(HEADER),
         (Some(path), _) => path.clone(),
@@ -226,8 +231,7 @@ fn header_path(arguments: &Arguments) -> Result<PathBuf, String> {
         (None, Some(first)) => first.with_file_name(HEADER),
         (None, None) => HEADER.into(),
     };
-    let shown = visible_path(&path);
-    let cannot = |why: &str| format!("cannot write `{shown}`: {why}");
+    let cannot = |why: &str| FileError::because("write", &path, why);
     let name = path.file_name().ok_or_else(|| cannot("it is no name of a file"))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")))
@@ -237,8 +241,19 @@ fn header_path(arguments: &Arguments) -> Result<PathBuf, String> {
     Ok(fs::canonicalize(&whole).unwrap_or(whole))
 }
 
+/// Why a header cannot be used.
+#[derive(Debug, Error)]
+pub(super) enum HeaderError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("`{0}` cannot stand in an `#include`: choose another --header")]
+    Name(String),
+    #[error("vptx did not write `{0}`: choose another --header")]
+    Other(String),
+}
+
 /// The name of the header for an `#include` in a file of a folder; both are whole paths.
-fn include_name(header: &Path, folder: &Path) -> Result<String, String> {
+fn include_name(header: &Path, folder: &Path) -> Result<String, HeaderError> {
     let (mut to, mut from) = (header.components().peekable(), folder.components().peekable());
     while let (Some(one), Some(other)) = (to.peek(), from.peek())
         && one == other
@@ -253,10 +268,8 @@ fn include_name(header: &Path, folder: &Path) -> Result<String, String> {
             _ => None,
         };
         let is_plain = |text: &&str| !text.contains(['"', '\\', '/']) && visible(text) == *text;
-        parts.push(text.filter(is_plain).ok_or_else(|| {
-            let name = visible_path(header);
-            format!("`{name}` cannot stand in an `#include`: choose another --header")
-        })?);
+        let text = text.filter(is_plain);
+        parts.push(text.ok_or_else(|| HeaderError::Name(visible_path(header)))?);
     }
     Ok(parts.join("/"))
 }
@@ -274,7 +287,7 @@ fn read(
     finder: &Finder,
     header: &Path,
     semantics: Semantics,
-) -> Result<PortedSource, String> {
+) -> Result<PortedSource, CommandError> {
     if !arguments.check && !arguments.diff {
         input.must_be_replaceable()?;
     }
@@ -285,19 +298,17 @@ fn read(
         finder.of(path)?;
         let kind = kind(path, arguments, finder);
         if kind.language(&name, &bytes) != Ok(Language::Cuda) {
-            let way_out = "if it is one, name its ending with --extension";
-            return Err(format!(
-                "`{name}` is not read: its name is not that of a C, C++ or CUDA \
-                                source; {way_out}"
-            ));
+            let why = "its name is not that of a C, C++ or CUDA source; if it is one, name its \
+                       ending with --extension";
+            return Err(CommandError::Unread { name, why: why.into() });
         }
     }
     let source = decoded(&bytes);
     if let Some(why) = unreadable(&source) {
-        return Err(format!("`{name}` is not read: {}", why.message));
+        return Err(CommandError::Unread { name, why: why.message.to_string() });
     }
     let place = |path: &Path| {
-        fs::canonicalize(path).map_err(|error| format!("cannot find `{name}`: {}", reason(&error)))
+        fs::canonicalize(path).map_err(|error| FileError::new("find", input.shown(), &error))
     };
     let path = input.path().map(place).transpose()?;
     let folder = match &path {
@@ -332,7 +343,7 @@ fn finish(
     source: &PortedSource,
     arguments: &Arguments,
     out: &mut Output,
-) -> io::Result<Result<(), String>> {
+) -> io::Result<Result<(), FileError>> {
     let is_dry = arguments.check || arguments.diff;
     match &source.path {
         None if !is_dry => plain_output().write_all(&source.new_text())?,
@@ -347,10 +358,7 @@ fn finish(
         Some(path) if !is_dry => {
             let Some(stamp) = source.bytes.stamp() else { return Ok(Ok(())) };
             let written = replace(path, &[source.new_text()], stamp);
-            let name = input.name();
-            return Ok(
-                written.map_err(|error| format!("cannot write `{name}`: {}", reason(&error)))
-            );
+            return Ok(written.map_err(|error| FileError::new("write", input.shown(), &error)));
         }
         _ => {}
     }
@@ -366,19 +374,16 @@ struct HeaderFile {
 
 impl HeaderFile {
     /// Reads the header, if it is there. `None` if it has all functions.
-    fn read(path: PathBuf, functions: &Header) -> Result<Option<HeaderFile>, String> {
+    fn read(path: PathBuf, functions: &Header) -> Result<Option<HeaderFile>, HeaderError> {
         let old = match read_text(&path, Access::Regular) {
             Ok(old) => old,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Some(HeaderFile { path, old: None, new: functions.to_string() }));
             }
-            Err(error) => {
-                return Err(format!("cannot read `{}`: {}", visible_path(&path), reason(&error)));
-            }
+            Err(error) => return Err(FileError::new("read", &path, &error).into()),
         };
         let Some(addition) = functions.addition_to(&old.0) else {
-            let name = visible_path(&path);
-            return Err(format!("vptx did not write `{name}`: choose another --header"));
+            return Err(HeaderError::Other(visible_path(&path)));
         };
         let has_crlf = old.0.contains("\r\n");
         let addition = if has_crlf { addition.replace('\n', "\r\n") } else { addition };
@@ -386,14 +391,12 @@ impl HeaderFile {
         Ok((!addition.is_empty()).then_some(HeaderFile { path, old: Some(old), new }))
     }
 
-    fn write(&self) -> Result<(), String> {
+    fn write(&self) -> Result<(), FileError> {
         let written = match &self.old {
             Some((_, stamp)) => replace(&self.path, &[&self.new], stamp),
             None => create(&self.path, &[&self.new]),
         };
-        written.map_err(|error| {
-            format!("cannot write `{}`: {}", visible_path(&self.path), reason(&error))
-        })
+        written.map_err(|error| FileError::new("write", &self.path, &error))
     }
 
     /// Shows the change in place of making it.

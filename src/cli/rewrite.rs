@@ -23,6 +23,7 @@ use crate::backend::ptx::{
     Visited,
 };
 use crate::check::CheckOptions;
+use crate::cli::error::CommandError;
 use crate::diagnostic::Diagnostic;
 use crate::explain::Single;
 use crate::isa::Target;
@@ -228,12 +229,12 @@ fn file(
     Ok(notice.tell(&rewriting, found, out)?)
 }
 
-/// Rewrites a text. The message says what is missing.
+/// Rewrites a text.
 fn rewrite(
     source: &str,
     name: &str,
     arguments: &Arguments,
-) -> Result<(Rewriting, Vec<Diagnostic>), String> {
+) -> Result<(Rewriting, Vec<Diagnostic>), CommandError> {
     let options = RewriteOptions::default()
         .with_target(arguments.target)
         .with_semantics(arguments.semantics.unwrap_or(Semantics::CURRENT))
@@ -241,7 +242,7 @@ fn rewrite(
         .with_regions(arguments.only != Some(Only::Single))
         .with_comments(arguments.comments);
     rewrite_with(source, &options, arguments.quiet)
-        .map_err(|NoTarget| format!("`{name}` has no .target: name one, such as --target sm_90"))
+        .map_err(|NoTarget| CommandError::NoTarget(name.into()))
 }
 
 /// Rewrites a text, in parts where that makes no difference.

@@ -5,6 +5,7 @@
 mod package;
 mod row;
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -17,8 +18,8 @@ use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
 use crate::workspace::binary::{self, Content, path_of};
-use crate::workspace::bug::guarded;
-use crate::workspace::input::{Input, PtxFinder};
+use crate::workspace::bug::{Bug, guarded};
+use crate::workspace::input::{FinderError, Input, PtxFinder};
 use crate::workspace::walk::{WalkArguments, subjects};
 
 #[derive(Debug, Args)]
@@ -91,7 +92,7 @@ struct Survey<'a> {
 }
 
 impl Survey<'_> {
-    fn new(arguments: &Arguments) -> Result<Survey<'_>, String> {
+    fn new(arguments: &Arguments) -> Result<Survey<'_>, FinderError> {
         let finder = PtxFinder::new(&arguments.walk)?;
         let mut failed = false;
         let inputs = finder.expand(&subjects(&arguments.paths, None), |message| {
@@ -106,9 +107,9 @@ impl Survey<'_> {
         let (mut total, mut rows) = (Total::default(), Vec::new());
         let mut failed = self.failed;
         let work = |input: &Input| {
-            guarded(&input.name(), || self.file(input)).unwrap_or_else(|message| {
+            guarded(&input.name(), || self.file(input)).unwrap_or_else(|bug: Bug| {
                 let subject = Subject { input, packages: &self.packages };
-                vec![subject.error(&Member::default(), message)]
+                vec![subject.error(&Member::default(), &bug)]
             })
         };
         for_each_in_order("surveyed", &self.inputs, work, |found| {
@@ -153,12 +154,12 @@ impl Survey<'_> {
                 walk(&mut file, limits, &mut |member, image| {
                     found.push(match image {
                         Ok(image) => subject.image(member, &image, &mut known),
-                        Err(error) => subject.error(member, error.to_string()),
+                        Err(error) => subject.error(member, &error),
                     });
                 });
                 found
             }
-            Err(message) => vec![subject.error(&Member::default(), message)],
+            Err(error) => vec![subject.error(&Member::default(), &error)],
         }
     }
 }
@@ -194,7 +195,7 @@ impl Subject<'_> {
         Found::Image(row)
     }
 
-    fn error(&self, member: &Member, message: String) -> Found {
-        Found::Error(Trouble { place: self.place(member, None), message })
+    fn error(&self, member: &Member, error: &impl Display) -> Found {
+        Found::Error(Trouble { place: self.place(member, None), message: error.to_string() })
     }
 }

@@ -9,6 +9,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use thiserror::Error;
+
 use super::outputs::ptx_bytes;
 use super::{FAILED, FOUND, Output, plain_output, trouble};
 use crate::flow::Flow;
@@ -81,16 +83,21 @@ struct Place {
     column: usize,
 }
 
-impl FromStr for Place {
-    type Err = String;
+/// A text that is no place.
+#[derive(Debug, Error)]
+#[error("write a line and a column from 1, such as `12:5`")]
+struct InvalidPlace;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+impl FromStr for Place {
+    type Err = InvalidPlace;
+
+    fn from_str(text: &str) -> Result<Place, InvalidPlace> {
         let number = |part: &str| part.parse().ok().filter(|number| *number > 0);
         let parts = text.split_once(':');
         let place = parts.and_then(|(line, column)| {
             Some(Place { line: number(line)?, column: number(column)? })
         });
-        place.ok_or_else(|| "write a line and a column from 1, such as `12:5`".to_string())
+        place.ok_or(InvalidPlace)
     }
 }
 
@@ -132,30 +139,39 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     Ok(if tree.errors().is_empty() { 0 } else { FOUND })
 }
 
+/// Why there is no such part of a text.
+#[derive(Debug, Error)]
+enum NoPart {
+    #[error("no function is named `{0}`")]
+    Function(String),
+    #[error("no function is named `{wanted}`; did you mean `{meant}`?")]
+    OtherFunction { wanted: String, meant: String },
+    #[error("no statement stands at {line}:{column}")]
+    Statement { line: usize, column: usize },
+}
+
 /// The statement that is asked for, if not the whole text.
-fn part<'t>(arguments: &Arguments, tree: &'t Tree<'t>) -> Result<Option<Statement<'t>>, String> {
+fn part<'t>(arguments: &Arguments, tree: &'t Tree<'t>) -> Result<Option<Statement<'t>>, NoPart> {
     if let Some(wanted) = &arguments.function {
         let name = |function: Function<'t>| function.name().map(|it| it.text(tree.source()));
         let named = tree.functions().filter(|it| name(*it) == Some(wanted));
         // A definition says more than a declaration.
         let found = named.max_by_key(|function| function.body().is_some());
-        return match found {
-            Some(function) => Ok(Some(function.statement())),
-            None => Err(match nearest(wanted, tree.functions().filter_map(name)) {
-                Some(meant) => format!(
-                    "no function is named `{}`; did you mean `{}`?",
-                    visible(wanted),
-                    visible(meant)
-                ),
-                None => format!("no function is named `{}`", visible(wanted)),
-            }),
-        };
+        return found.map(|function| Some(function.statement())).ok_or_else(|| {
+            let shown = visible(wanted).into_owned();
+            match nearest(wanted, tree.functions().filter_map(name)) {
+                Some(meant) => {
+                    NoPart::OtherFunction { wanted: shown, meant: visible(meant).into_owned() }
+                }
+                None => NoPart::Function(shown),
+            }
+        });
     }
     let Some(place) = arguments.at else { return Ok(None) };
     let Place { line, column } = place;
     let offset = place.offset(tree.source());
     let found = offset.and_then(|offset| tree.statement_at(offset));
-    found.map(Some).ok_or_else(|| format!("no statement stands at {line}:{column}"))
+    found.map(Some).ok_or(NoPart::Statement { line, column })
 }
 
 fn walk<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, visitor: &mut impl Visitor<'t>) {

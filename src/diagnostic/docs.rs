@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use thiserror::Error;
+
 use super::Code;
 
 /// The documentation that findings link to.
@@ -48,15 +50,22 @@ impl Docs {
     }
 }
 
+/// How an address starts.
+const SCHEMES: [&str; 3] = ["https://", "http://", "file:///"];
+
+/// A text that is no address of documentation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no address: it starts with {schemes}", schemes = SCHEMES.join(", "))]
+pub struct InvalidDocs(String);
+
 impl FromStr for Docs {
-    type Err = String;
+    type Err = InvalidDocs;
 
     /// Reads an address: of a book, or with `{code}` in it.
-    fn from_str(text: &str) -> Result<Docs, String> {
-        let schemes = ["https://", "http://", "file:///"];
-        let is_known = schemes.iter().any(|scheme| text.starts_with(scheme));
+    fn from_str(text: &str) -> Result<Docs, InvalidDocs> {
+        let is_known = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
         if !is_known || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
-            return Err(format!("`{text}` is no address: it starts with {}", schemes.join(", ")));
+            return Err(InvalidDocs(text.into()));
         }
         Ok(if text.contains(PLACE) {
             Docs::Pages(text.into())

@@ -30,7 +30,7 @@ use crate::source::Span;
 pub use code::{Code, CustomRule};
 #[cfg(feature = "cli")]
 #[doc(hidden)]
-pub use docs::Docs;
+pub use docs::{Docs, InvalidDocs};
 pub(crate) use edit::applied;
 pub use edit::{Edit, EditError, apply};
 #[cfg(feature = "cli")]

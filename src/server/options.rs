@@ -1,10 +1,12 @@
 //! The options that a client gives: `initializationOptions`, or its settings for `vptx`.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use crate::diagnostic::Docs;
 use crate::workspace::settings::{Choices, Targets};
@@ -48,11 +50,9 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// # Errors
-    /// A sentence that says what is wrong.
-    pub(super) fn read(value: Value) -> Result<Options, String> {
+    pub(super) fn read(value: Value) -> Result<Options, InvalidOptions> {
         let value = if value.is_null() { json!({}) } else { value };
-        let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let written: Written = serde_json::from_value(value).map_err(InvalidOptions::new)?;
         let targets: Vec<String> = match written.target {
             None => Vec::new(),
             Some(OneOrMany::One(target)) => vec![target],
@@ -82,10 +82,21 @@ impl Options {
     }
 }
 
-fn one<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
+/// What is wrong with options, as the parser of the value says.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(super) struct InvalidOptions(String);
+
+impl InvalidOptions {
+    fn new(error: impl Display) -> InvalidOptions {
+        InvalidOptions(error.to_string())
+    }
 }
 
-fn all<T: FromStr<Err: ToString>>(texts: &[String]) -> Result<Vec<T>, String> {
+fn one<T: FromStr<Err: Display>>(text: &str) -> Result<T, InvalidOptions> {
+    text.parse().map_err(InvalidOptions::new)
+}
+
+fn all<T: FromStr<Err: Display>>(texts: &[String]) -> Result<Vec<T>, InvalidOptions> {
     texts.iter().map(|text| one(text)).collect()
 }

@@ -1,5 +1,7 @@
 //! The name at a place of a text, in PTX or in an `asm` statement.
 
+use thiserror::Error;
+
 use super::statements::asm_at;
 use crate::check::CheckOptions;
 use crate::diagnostic::Edit;
@@ -18,6 +20,15 @@ pub(super) struct Place<'s> {
     /// The names of the PTX.
     names: Names,
     here: Use,
+}
+
+/// Why a name stays.
+#[derive(Debug, Error)]
+pub(super) enum NotRenamed {
+    #[error(transparent)]
+    Name(#[from] RenameError),
+    #[error("the literals of the `asm` statement cannot express that")]
+    Literals,
 }
 
 /// A place where the same name stands.
@@ -123,19 +134,15 @@ impl Place<'_> {
     }
 
     /// The edits that change the name everywhere.
-    ///
-    /// # Errors
-    /// A sentence that says why that cannot be done.
-    pub(super) fn rename(&self, new: &str) -> Result<Vec<Edit>, String> {
-        let edits = names::rename(self.text(), self.here.span.start, self.unspelled(new));
-        let edits = edits.map_err(|error: RenameError| error.to_string())?;
+    pub(super) fn rename(&self, new: &str) -> Result<Vec<Edit>, NotRenamed> {
+        let edits = names::rename(self.text(), self.here.span.start, self.unspelled(new))?;
         let Some(asm) = &self.asm else { return Ok(edits) };
         let in_source = |edit: &Edit| {
             let (span, text) = asm.source_edit(self.source, edit.span, &edit.replacement)?;
             Some(Edit::replace(span, text))
         };
         let edits: Option<Vec<Edit>> = edits.iter().map(in_source).collect();
-        edits.ok_or_else(|| "the literals of the `asm` statement cannot express that".into())
+        edits.ok_or(NotRenamed::Literals)
     }
 
     /// A name as PTX has it: in most `asm` statements, `%%r1` stands for `%r1`.

@@ -1,5 +1,7 @@
 //! The answers to requests about a place or a part of an open text.
 
+use std::io;
+
 use gen_lsp_types::{
     CodeAction, CodeActionKind, CodeActionParams, CompletionItemKind, Contents,
     DocumentHighlightKind, Hover, HoverParams, InlayHintParams, InsertTextFormat, Location,
@@ -8,6 +10,7 @@ use gen_lsp_types::{
 };
 use lsp_server::{ErrorCode, ResponseError};
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use super::actions::{self, Action, Purpose};
 use super::completion::{self, OfferKind, Signature};
@@ -115,7 +118,7 @@ impl Server {
         let refused = |message: String| failure(ErrorCode::RequestFailed, message);
         let found = self.name(&params.text_document_position_params)?;
         let (document, found) = found.ok_or_else(|| refused("there is no name here".into()))?;
-        let edits = found.rename(&params.new_name).map_err(refused)?;
+        let edits = found.rename(&params.new_name).map_err(|error| refused(error.to_string()))?;
         let changes = [(document.uri.clone(), self.edits(document, &edits))];
         Ok(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() })
     }
@@ -363,31 +366,40 @@ impl Server {
                 let text = argument(0).and_then(Value::as_str);
                 let text = text.ok_or_else(|| wrong("vptx.evaluate needs an instruction"))?;
                 let values = argument(1).cloned().unwrap_or_else(|| json!([]));
-                answer(evaluated(text, &params::<Vec<String>>(values)?).map_err(|it| wrong(&it))?)
+                answer(
+                    evaluated(text, &params::<Vec<String>>(values)?)
+                        .map_err(|it| wrong(&it.to_string()))?,
+                )
             }
             _ => Err(wrong("no such command")),
         }
     }
 }
 
+/// Why an instruction is not evaluated.
+#[derive(Debug, Error)]
+enum NotEvaluated {
+    #[error(transparent)]
+    Instruction(#[from] ParseInstructionError),
+    /// What is wrong with each input.
+    #[error("{}", .0.join("; "))]
+    Inputs(Vec<String>),
+    #[error(transparent)]
+    Write(#[from] io::Error),
+}
+
 /// The page of an instruction on inputs such as `a=0x01020304`, with each step.
-///
-/// # Errors
-/// A sentence for each thing that is wrong.
-fn evaluated(text: &str, values: &[String]) -> Result<String, String> {
+fn evaluated(text: &str, values: &[String]) -> Result<String, NotEvaluated> {
     let end = if text.trim_end().ends_with(';') { "" } else { ";" };
-    let instruction: Instruction =
-        format!("{text}{end}").parse().map_err(|error: ParseInstructionError| error.to_string())?;
+    let instruction: Instruction = format!("{text}{end}").parse()?;
     let semantics = &[Semantics::Manual];
     let programs = [instruction.lower(Semantics::Manual)];
     let words = evaluation::words(&Registers::of(&instruction), &programs, values)
-        .map_err(|troubles| troubles.join("; "))?;
+        .map_err(NotEvaluated::Inputs)?;
     let instruction = &instruction;
     let mut page = Vec::new();
-    Evaluation { instruction, semantics, words, trace: true, unicode: true }
-        .write(&mut page)
-        .map_err(|error| error.to_string())?;
-    String::from_utf8(page).map_err(|error| error.to_string())
+    Evaluation { instruction, semantics, words, trace: true, unicode: true }.write(&mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 fn fix_all_kind() -> CodeActionKind {

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Display;
 use std::mem;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::FormatOptions;
 
-use crate::workspace::bug::guarded;
+use crate::workspace::bug::{Bug, guarded};
 use crate::workspace::docs::docs;
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::{FILE, Finder, Settings};
@@ -116,8 +117,8 @@ pub(super) fn answer(result: impl Serialize) -> Answer {
 }
 
 /// The message that shows an error to the user.
-fn shown(message: &str) -> Message {
-    let params = json!({ "type": 1, "message": message });
+fn shown(error: &impl Display) -> Message {
+    let params = json!({ "type": 1, "message": error.to_string() });
     Message::Notification(Notification::new("window/showMessage".into(), params))
 }
 
@@ -128,15 +129,16 @@ impl Server {
             Message::Request(request) => {
                 let (id, method) = (request.id.clone(), request.method.clone());
                 let answered = guarded(&method, || self.request(request));
-                Some(answered.unwrap_or_else(|message| Response {
+                Some(answered.unwrap_or_else(|bug: Bug| Response {
                     id,
-                    response_result: Err(failure(ErrorCode::InternalError, message)),
+                    response_result: Err(failure(ErrorCode::InternalError, bug.to_string())),
                 }))
             }
             Message::Notification(notification) => {
                 let method = notification.method.clone();
-                if let Err(message) = guarded(&method, || self.notification(notification)) {
-                    self.show(&message);
+                if let Err(bug @ Bug { .. }) = guarded(&method, || self.notification(notification))
+                {
+                    self.show(&bug);
                 }
                 None
             }
@@ -167,7 +169,7 @@ impl Server {
         let unsent = mem::take(&mut self.unsent);
         let documents = unsent.iter().filter_map(|uri| Some((uri, self.documents.get(uri)?)));
         let published = documents.map(|(uri, document)| {
-            guarded(uri, || self.publish(document)).unwrap_or_else(|message| shown(&message))
+            guarded(uri, || self.publish(document)).unwrap_or_else(|bug: Bug| shown(&bug))
         });
         published.collect()
     }
@@ -338,8 +340,8 @@ impl Server {
     }
 
     /// Shows an error.
-    fn show(&mut self, message: &str) {
-        self.beside.push(shown(message));
+    fn show(&mut self, error: &impl Display) {
+        self.beside.push(shown(error));
     }
 
     fn ask(&mut self, method: &str, params: Value) {

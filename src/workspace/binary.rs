@@ -6,9 +6,11 @@ use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use tempfile::SpooledTempFile;
+use thiserror::Error;
 
+use super::error::{FileError, reason};
 use super::files::{self, Access, Contents};
-use super::input::{Input, reason};
+use super::input::Input;
 use super::kind::{Chosen, FileKind};
 use crate::extract::{Image, Member};
 use crate::report::{is_hidden, visible, visible_path};
@@ -135,11 +137,22 @@ pub(crate) enum Content {
     Binary(Box<dyn Seekable>),
 }
 
+/// Why a file is neither, after `cannot read FILE:`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum ContentError {
+    /// What the system says.
+    #[error("{0}")]
+    System(String),
+    #[error("it has more than {0} bytes (--max-image)")]
+    TooLarge(u64),
+    #[error("it is neither PTX nor a binary or an archive")]
+    Other,
+}
+
 impl Content {
-    /// Opens an input as a binary, or reads it as PTX of no more than `limit` bytes. The
-    /// message says why neither is possible.
-    pub(crate) fn open(input: &Input, limit: u64) -> Result<Content, String> {
-        let cannot = |error: io::Error| reason(&error);
+    /// Opens an input as a binary, or reads it as PTX of no more than `limit` bytes.
+    pub(crate) fn open(input: &Input, limit: u64) -> Result<Content, ContentError> {
+        let cannot = |error: io::Error| ContentError::System(reason(&error));
         let mut file = open_input(input).map_err(cannot)?;
         let kind = FileKind::told(None, input.path(), [&[], &[]]);
         if kind != FileKind::Ptx && starts_as_one(&mut *file).map_err(cannot)? {
@@ -152,11 +165,11 @@ impl Content {
             return Ok(Content::Binary(file));
         }
         if length as u64 > limit {
-            return Err(format!("it has more than {limit} bytes (--max-image)"));
+            return Err(ContentError::TooLarge(limit));
         }
         match kind.must_be_ptx(&input.name(), &text) {
             Ok(()) => Ok(Content::Ptx(text)),
-            Err(_) => Err("it is neither PTX nor a binary or an archive".into()),
+            Err(_) => Err(ContentError::Other),
         }
     }
 }
@@ -210,23 +223,22 @@ impl TextFiles<'_> {
         TextFiles { folder, written: HashSet::new() }
     }
 
-    /// Writes the file for a text. The message says why that is not possible.
+    /// Writes the file for a text.
     pub(crate) fn put(
         &mut self,
         subject: &Path,
         member: &Member,
         image: &Image,
         contents: &(impl Contents + ?Sized),
-    ) -> Result<(), String> {
+    ) -> Result<(), FileError> {
         let file = self.folder.join(file_name(subject, member, image));
-        let name = visible_path(&file);
         if !self.written.insert(file.clone()) {
-            let path = path_of(subject, member, Some(image));
-            return Err(format!("`{path}`: another text has the file `{name}`"));
+            let text = path_of(subject, member, Some(image));
+            return Err(FileError::Taken { text, name: visible_path(&file) });
         }
         let folder = file.parent().unwrap_or(self.folder);
         fs::create_dir_all(folder)
             .and_then(|()| files::put(&file, contents))
-            .map_err(|error| format!("cannot write `{name}`: {}", reason(&error)))
+            .map_err(|error| FileError::new("write", &file, &error))
     }
 }

@@ -6,6 +6,8 @@ use std::env;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
+use thiserror::Error;
+
 use crate::report::visible;
 
 /// The places in the sources of the panics so far, by their messages. A panic may happen on
@@ -26,11 +28,21 @@ pub(crate) fn keep_places() {
     }));
 }
 
-/// Does some work. After a panic, returns a sentence that asks for a report.
+/// A panic that ended the work on something.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("a bug in vptx ended the work on `{what}`; please report it: {message}{place}")]
+pub(crate) struct Bug {
+    what: String,
+    message: String,
+    /// Where it happened, after a comma, if that is known.
+    place: String,
+}
+
+/// Does some work. After a panic, returns an error that asks for a report.
 ///
 /// `what` is what the work is about, such as a file, as shown to the reader. What the work was
 /// to change may be changed in part.
-pub(crate) fn guarded<T>(what: &str, work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn guarded<T, E: From<Bug>>(what: &str, work: impl FnOnce() -> T) -> Result<T, E> {
     let work = || {
         // So that tests can see what happens.
         #[cfg(debug_assertions)]
@@ -41,8 +53,7 @@ pub(crate) fn guarded<T>(what: &str, work: impl FnOnce() -> T) -> Result<T, Stri
         let message = text(&*panic);
         let places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
         let place = places.get(message).map_or_else(String::new, |place| format!(", at {place}"));
-        let message = visible(message);
-        format!("a bug in vptx ended the work on `{what}`; please report it: {message}{place}")
+        Bug { what: what.into(), message: visible(message).into_owned(), place }.into()
     })
 }
 

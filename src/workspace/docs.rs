@@ -3,7 +3,9 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::diagnostic::Docs;
+use thiserror::Error;
+
+use crate::diagnostic::{Docs, InvalidDocs};
 use crate::report::uri;
 
 /// The variable with the address of the documentation.
@@ -13,16 +15,15 @@ const VARIABLE: &str = "VPTX_DOCS_URL";
 /// or Python.
 const BOOKS: [&str; 2] = ["book", "../share/doc/vptx/book"];
 
+/// The variable has no address.
+#[derive(Debug, Error)]
+#[error("{VARIABLE}: {0}")]
+pub(crate) struct DocsError(#[from] InvalidDocs);
+
 /// What the variable names, or the settings, or else a book beside the program.
-///
-/// # Errors
-/// The variable is no address.
-pub(crate) fn docs(settings: Option<Docs>) -> Result<Docs, String> {
+pub(crate) fn docs(settings: Option<Docs>) -> Result<Docs, DocsError> {
     match env::var_os(VARIABLE).filter(|it| !it.is_empty()) {
-        Some(address) => {
-            let address = address.to_string_lossy();
-            address.parse().map_err(|error| format!("{VARIABLE}: {error}"))
-        }
+        Some(address) => Ok(address.to_string_lossy().parse()?),
         None => Ok(settings.or_else(beside).unwrap_or_default()),
     }
 }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use clap::builder::styling::{AnsiColor, Style};
 use gix_imara_diff::{Algorithm, Diff, Interner, Token};
 
-use super::input::reason;
+use super::error::reason;
 use super::temporary::{Temporary, uninterrupted};
 use crate::diagnostic::Edit;
 use crate::report::{visible_line, visible_path};

@@ -6,12 +6,15 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
+use thiserror::Error;
 
 use super::binary;
+use super::error::{FileError, reason};
 use super::files::{Access, Stamp, read_bounded};
 use super::kind::FileKind;
 use super::settings::Finder;
-use super::walk::{WalkArguments, WalkRules, lock};
+use super::settings::SettingsError;
+use super::walk::{WalkArguments, WalkError, WalkRules, lock};
 use crate::analysis::LARGE;
 use crate::hash::Set;
 use crate::report::{visible, visible_path};
@@ -51,30 +54,26 @@ impl Input {
 
     /// Fails with a sentence if the input is not a file that can be replaced: new text
     /// written to a pipe would be lost.
-    pub(crate) fn must_be_replaceable(&self) -> Result<(), String> {
-        match self.path().map(fs::metadata) {
-            Some(Ok(data)) if !data.is_file() => {
-                Err(format!("cannot write `{}`: it is not a regular file", self.name()))
+    pub(crate) fn must_be_replaceable(&self) -> Result<(), FileError> {
+        let Some(path) = self.path() else { return Ok(()) };
+        match fs::metadata(path) {
+            Ok(data) if !data.is_file() => {
+                Err(FileError::because("write", path, "it is not a regular file"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The bytes, or a sentence that says why they cannot be read.
-    pub(crate) fn bytes(&self) -> Result<Bytes, String> {
+    pub(crate) fn bytes(&self) -> Result<Bytes, FileError> {
         match self {
             Input::Stdin => read_bounded(io::stdin().lock(), 0, MAX_LEN)
-                .map_err(|error| format!("cannot read standard input: {}", reason(&error)))?
+                .map_err(|error| FileError::unnamed("read standard input", &error))?
                 .map(|bytes| Bytes { held: Held::Small(bytes), stamp: None })
-                .ok_or_else(|| too_large(&self.name())),
+                .ok_or_else(|| FileError::TooLarge(self.name())),
             Input::File(path) => read_file(path, Access::Named, MAX_LEN),
             Input::Walked(path) => read_file(path, Access::Walked, MAX_LEN),
         }
     }
-}
-
-fn too_large(name: &str) -> String {
-    format!("`{name}` is larger than the limit of 4 GiB")
 }
 
 /// The contents of a file.
@@ -117,14 +116,14 @@ impl Deref for Bytes {
     }
 }
 
-fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String> {
-    let name = visible_path(path);
-    let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
+fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, FileError> {
+    let cannot = |error: io::Error| FileError::new("read", path, &error);
+    let too_large = || FileError::TooLarge(visible_path(path));
     let (file, data) = access.open(path).map_err(cannot)?;
     // Only the length of a regular file has a meaning.
     let length = if data.is_file() { data.len() } else { 0 };
     if length > limit as u64 {
-        return Err(too_large(&name));
+        return Err(too_large());
     }
     let large = if length < LARGE as u64 { None } else { read_large(&file, length as usize) };
     let held = if let Some(held) = large {
@@ -134,7 +133,7 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String>
             (&file).rewind().map_err(cannot)?;
         }
         let bytes = read_bounded(&file, length, limit).map_err(cannot)?;
-        Held::Small(bytes.ok_or_else(|| too_large(&name))?)
+        Held::Small(bytes.ok_or_else(too_large)?)
     };
     Ok(Bytes { held, stamp: Some(Stamp::of(&data)) })
 }
@@ -158,13 +157,13 @@ fn read_large(mut file: &File, length: usize) -> Option<Held> {
     None
 }
 
-/// The system's message without its error number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(at) => text[..at].to_lowercase(),
-        None => text,
-    }
+/// Why the files of a run cannot be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum FinderError {
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
 }
 
 /// Chooses PTX files and binaries, whatever settings say.
@@ -175,7 +174,7 @@ pub(crate) struct PtxFinder {
 
 impl PtxFinder {
     /// The finder for the arguments of a run, of which it sets the number of threads.
-    pub(crate) fn new(walk: &WalkArguments) -> Result<PtxFinder, String> {
+    pub(crate) fn new(walk: &WalkArguments) -> Result<PtxFinder, FinderError> {
         walk.set_threads()?;
         Ok(PtxFinder { rules: walk.rules()?, settings: Finder::new(None, true)? })
     }

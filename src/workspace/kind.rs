@@ -7,6 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use thiserror::Error;
 
 use super::guess;
 use crate::check::{Language, is_module};
@@ -60,13 +61,41 @@ impl From<OnlyPtx> for LanguageName {
     }
 }
 
-impl FromStr for LanguageName {
-    type Err = String;
+/// A text that is not the name of a language.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a language: write {NAMES}")]
+pub(crate) struct InvalidLanguage(String);
 
-    fn from_str(text: &str) -> Result<LanguageName, String> {
-        <LanguageName as ValueEnum>::from_str(text, false)
-            .map_err(|_| format!("`{text}` is not a language: write {NAMES}"))
+impl FromStr for LanguageName {
+    type Err = InvalidLanguage;
+
+    fn from_str(text: &str) -> Result<LanguageName, InvalidLanguage> {
+        <LanguageName as ValueEnum>::from_str(text, false).map_err(|_| InvalidLanguage(text.into()))
     }
+}
+
+/// Why a text does not say the language of an ending.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum InvalidExtension {
+    #[error("`{0}` is not the ending of a name; write one such as `inc`")]
+    Ending(String),
+    #[error("`{0}` names no language; write `{0}=cuda`")]
+    NoLanguage(String),
+    #[error(transparent)]
+    Language(#[from] InvalidLanguage),
+}
+
+/// Why a text is not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum LanguageError {
+    #[error("{0}; name its language with --language")]
+    Unknown(String),
+    #[error("{0}; if it is PTX, add --language ptx")]
+    MaybePtx(String),
+    #[error("`{0}` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)")]
+    Cuda(String),
+    #[error("`{0}` is source code, but only PTX is read here; `vptx check` reads it")]
+    Other(String),
 }
 
 /// The language of a file ending, such as `inc=cuda`. The ending may have several dots.
@@ -78,24 +107,21 @@ pub(crate) struct Extension {
 }
 
 impl Extension {
-    /// # Errors
-    /// A message, when the ending is not valid.
-    pub(crate) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
+    pub(crate) fn new(ending: &str, language: LanguageName) -> Result<Extension, InvalidExtension> {
         let name = ending.strip_prefix('.').unwrap_or(ending);
         if name.is_empty() || name.contains(['/', '\\', '*']) {
-            return Err(format!("`{ending}` is not the ending of a name; write one such as `inc`"));
+            return Err(InvalidExtension::Ending(ending.into()));
         }
         Ok(Extension { ending: format!(".{}", name.to_ascii_lowercase()), language })
     }
 }
 
 impl FromStr for Extension {
-    type Err = String;
+    type Err = InvalidExtension;
 
-    fn from_str(text: &str) -> Result<Extension, String> {
-        let (ending, language) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` names no language; write `{text}=cuda`"))?;
+    fn from_str(text: &str) -> Result<Extension, InvalidExtension> {
+        let (ending, language) =
+            text.split_once('=').ok_or_else(|| InvalidExtension::NoLanguage(text.into()))?;
         Extension::new(ending, language.parse()?)
     }
 }
@@ -161,23 +187,17 @@ impl FileKind {
         }
     }
 
-    /// The language of a text, or a sentence that says why it is not known.
-    pub(crate) fn language(self, name: &str, text: &[u8]) -> Result<Language, String> {
-        let way_out = "name its language with --language";
-        self.guess(text).ok_or_else(|| format!("{}; {way_out}", self.unread(name)))
+    pub(crate) fn language(self, name: &str, text: &[u8]) -> Result<Language, LanguageError> {
+        self.guess(text).ok_or_else(|| LanguageError::Unknown(self.unread(name)))
     }
 
-    /// Fails with a sentence if the text is not PTX.
-    pub(crate) fn must_be_ptx(self, name: &str, text: &[u8]) -> Result<(), String> {
+    /// Fails if the text is not PTX.
+    pub(crate) fn must_be_ptx(self, name: &str, text: &[u8]) -> Result<(), LanguageError> {
         match self.guess(text) {
             Some(Language::Ptx) => Ok(()),
-            Some(Language::Cuda) => Err(format!(
-                "`{name}` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)"
-            )),
-            Some(_) => Err(format!(
-                "`{name}` is source code, but only PTX is read here; `vptx check` reads it"
-            )),
-            None => Err(format!("{}; if it is PTX, add --language ptx", self.unread(name))),
+            Some(Language::Cuda) => Err(LanguageError::Cuda(name.into())),
+            Some(_) => Err(LanguageError::Other(name.into())),
+            None => Err(LanguageError::MaybePtx(self.unread(name))),
         }
     }
 

@@ -6,6 +6,7 @@
 pub(crate) mod binary;
 pub(crate) mod bug;
 pub(crate) mod docs;
+pub(crate) mod error;
 pub(crate) mod files;
 mod guess;
 pub(crate) mod headers;

@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::{Deserialize, Deserializer, de};
+use thiserror::Error;
 
+use super::error::FileError;
 use super::files::{Access, read_text};
-use super::input::reason;
-use super::kind::Extension;
+use super::kind::{Extension, InvalidExtension};
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Code, Diagnostic, Docs, RuleSelector, RuleSet, Severity};
+use crate::diagnostic::{
+    Code, Diagnostic, Docs, InvalidRuleSelector, RuleSelector, RuleSet, Severity,
+};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::wants_trees;
@@ -153,17 +155,19 @@ impl Display for Denied {
     }
 }
 
-impl FromStr for Denied {
-    type Err = String;
+/// A text that names no findings to deny.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}; `warnings` stands for all warnings")]
+pub(crate) struct InvalidDenied(#[from] InvalidRuleSelector);
 
-    fn from_str(text: &str) -> Result<Denied, String> {
+impl FromStr for Denied {
+    type Err = InvalidDenied;
+
+    fn from_str(text: &str) -> Result<Denied, InvalidDenied> {
         match text.trim() {
             "warnings" => Ok(Denied::Warnings),
             "unread" => Ok(Denied::Unread),
-            _ => text
-                .parse()
-                .map(Denied::Rules)
-                .map_err(|error| format!("{error}; `warnings` stands for all warnings")),
+            _ => Ok(Denied::Rules(text.parse()?)),
         }
     }
 }
@@ -340,8 +344,35 @@ pub(crate) fn matches(patterns: &Gitignore, path: &Path) -> bool {
         && patterns.matched_path_or_any_parents(path, false).is_ignore()
 }
 
-/// Settings, or a sentence that says what is wrong with them.
-pub(crate) type SettingsResult = Result<Arc<Settings>, String>;
+/// Why there are no settings.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum SettingsError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("`{file}`: {wrong}")]
+    Wrong { file: String, wrong: WrongSettings },
+}
+
+/// What is wrong with the text of settings.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum WrongSettings {
+    /// What the parser says.
+    #[error("{0}")]
+    Syntax(String),
+    #[error("check.{key}: {why}")]
+    Pattern { key: &'static str, why: String },
+    #[error("{0} patterns of paths: at most {MAX_PATTERNS} are allowed; name folders, not files")]
+    ManyPatterns(usize),
+    #[error("check.per-path: `paths` must name the files")]
+    NoPaths,
+    #[error("extension: {0}")]
+    Extension(#[from] InvalidExtension),
+    #[error("format.{key} = {value}: it must be from {min} to {max}")]
+    Number { key: &'static str, value: usize, min: usize, max: usize },
+}
+
+/// Settings that several files share.
+pub(crate) type SettingsResult = Result<Arc<Settings>, SettingsError>;
 
 /// Finds the settings for files. Each `vptx.toml` is read once.
 #[derive(Debug, Default)]
@@ -357,10 +388,7 @@ pub(crate) struct Finder {
 impl Finder {
     /// A finder that uses only the given file, or only the defaults if `isolated`.
     /// Without either, it looks for settings above the inputs.
-    ///
-    /// # Errors
-    /// A message that says what is wrong with the file.
-    pub(crate) fn new(config: Option<&Path>, isolated: bool) -> Result<Finder, String> {
+    pub(crate) fn new(config: Option<&Path>, isolated: bool) -> Result<Finder, SettingsError> {
         let fixed = match config {
             Some(file) => Some(read(file, Access::Named)?),
             None if isolated => Some(Arc::default()),
@@ -382,7 +410,7 @@ impl Finder {
 
     /// The nearest settings in the file's folder or above it, and the file's whole
     /// path.
-    pub(crate) fn of(&self, path: &Path) -> Result<(Arc<Settings>, PathBuf), String> {
+    pub(crate) fn of(&self, path: &Path) -> Result<(Arc<Settings>, PathBuf), SettingsError> {
         let (folder, settings) = self.folder_of(path);
         let name = path.file_name().unwrap_or_default();
         settings.map(|settings| (settings, folder.join(name)))
@@ -424,32 +452,37 @@ impl Finder {
 
 /// The settings in a file.
 fn read(file: &Path, access: Access) -> SettingsResult {
-    let name = visible_path(file);
-    let (text, _) = read_text(file, access)
-        .map_err(|error: io::Error| format!("cannot read `{name}`: {}", reason(&error)))?;
-    let wrong = |message: String| format!("`{name}`: {}", message.trim_end());
-    let Written { extension, format, check } =
-        toml::from_str(&text).map_err(|error| wrong(with_suggestion(&error.to_string())))?;
+    let (text, _) =
+        read_text(file, access).map_err(|error| FileError::new("read", file, &error))?;
+    read_settings(file, &text)
+        .map_err(|wrong| SettingsError::Wrong { file: visible_path(file), wrong })
+}
+
+/// The settings in the text of a file.
+fn read_settings(file: &Path, text: &str) -> Result<Arc<Settings>, WrongSettings> {
+    let Written { extension, format, check } = toml::from_str(text).map_err(|error| {
+        WrongSettings::Syntax(with_suggestion(&error.to_string()).trim_end().into())
+    })?;
     let folder = fs::canonicalize(file)
         .ok()
         .and_then(|file| Some(file.parent()?.to_path_buf()))
         .unwrap_or_default();
-    let patterns = |key: &str, lines: &[String]| {
+    let patterns = |key: &'static str, lines: &[String]| {
         let mut builder = GitignoreBuilder::new(&folder);
+        let wrong = |error: ignore::Error| WrongSettings::Pattern { key, why: error.to_string() };
         for line in lines {
-            builder.add_line(None, line).map_err(|error| wrong(format!("check.{key}: {error}")))?;
+            builder.add_line(None, line).map_err(wrong)?;
         }
-        builder.build().map_err(|error| wrong(format!("check.{key}: {error}")))
+        builder.build().map_err(wrong)
     };
     let count = check.exclude.len() + check.per_path.iter().map(|it| it.paths.len()).sum::<usize>();
     if count > MAX_PATTERNS {
-        let most = format!("at most {MAX_PATTERNS} are allowed");
-        return Err(wrong(format!("{count} patterns of paths: {most}; name folders, not files")));
+        return Err(WrongSettings::ManyPatterns(count));
     }
     let mut per_path = Vec::with_capacity(check.per_path.len());
     for part in check.per_path {
         if part.paths.is_empty() {
-            return Err(wrong("check.per-path: `paths` must name the files".into()));
+            return Err(WrongSettings::NoPaths);
         }
         let choices = Choices {
             dialect: part.dialect,
@@ -463,14 +496,13 @@ fn read(file: &Path, access: Access) -> SettingsResult {
         let paths = patterns("per-path.paths", &part.paths)?;
         per_path.push(PathSettings { paths, lines: part.paths, choices });
     }
-    let extensions = extension.iter().map(|(ending, language)| {
-        let language = language.parse();
-        language.and_then(|language| Extension::new(ending, language))
-    });
-    let extensions: Result<_, String> = extensions.collect();
+    let extensions = extension
+        .iter()
+        .map(|(ending, language)| Extension::new(ending, language.parse()?))
+        .collect::<Result<_, _>>()?;
     Ok(Arc::new(Settings {
-        extensions: extensions.map_err(|error| wrong(format!("extension: {error}")))?,
-        format: format_options(&format).map_err(wrong)?,
+        extensions,
+        format: format_options(&format)?,
         baseline: check.baseline.map(|baseline| folder.join(baseline)),
         docs: check.docs_url,
         include: check.include.iter().map(|include| folder.join(include)).collect(),
@@ -490,13 +522,13 @@ fn read(file: &Path, access: Access) -> SettingsResult {
     }))
 }
 
-fn format_options(format: &FormatSection) -> Result<FormatOptions, String> {
-    let within = |key: &str, value: Option<usize>, default: usize, min: usize, max: usize| {
+fn format_options(format: &FormatSection) -> Result<FormatOptions, WrongSettings> {
+    let within = |key, value: Option<usize>, default: usize, min: usize, max: usize| {
         let value = value.unwrap_or(default);
         if (min..=max).contains(&value) {
             Ok(value)
         } else {
-            Err(format!("format.{key} = {value}: it must be from {min} to {max}"))
+            Err(WrongSettings::Number { key, value, min, max })
         }
     };
     let mut options = FormatOptions::default();

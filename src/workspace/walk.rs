@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clap::Args;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{Walk, WalkBuilder};
+use thiserror::Error;
 
-use super::input::reason;
+use super::error::FileError;
 use super::settings::matches;
 
 #[derive(Debug, Args)]
@@ -27,29 +28,41 @@ pub(crate) struct WalkArguments {
     jobs: Option<u16>,
 }
 
+/// Why folders cannot be searched as the arguments say.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum WalkError {
+    #[error("cannot start {jobs} threads: {why}")]
+    Threads { jobs: u16, why: String },
+    #[error(transparent)]
+    Folder(#[from] FileError),
+    #[error("--exclude: `{0}` excludes nothing: it is outside the current directory")]
+    Outside(String),
+    #[error("--exclude: {0}")]
+    Pattern(String),
+}
+
 impl WalkArguments {
     /// Sets the number of threads for all later work. Possible once in a process.
-    pub(crate) fn set_threads(&self) -> Result<(), String> {
+    pub(crate) fn set_threads(&self) -> Result<(), WalkError> {
         let Some(jobs) = self.jobs else {
             return Ok(());
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into());
-        pool.build_global().map_err(|error| format!("cannot start {jobs} threads: {error}"))
+        pool.build_global().map_err(|error| WalkError::Threads { jobs, why: error.to_string() })
     }
 
     /// The search rules that the arguments give.
-    pub(crate) fn rules(&self) -> Result<WalkRules, String> {
+    pub(crate) fn rules(&self) -> Result<WalkRules, WalkError> {
         let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
         let excluded = if lines.is_empty() {
             Gitignore::empty()
         } else {
             let here = fs::canonicalize(".")
-                .map_err(|error| format!("cannot find the current folder: {}", reason(&error)))?;
+                .map_err(|error| FileError::unnamed("find the current folder", &error))?;
             let mut builder = GitignoreBuilder::new(here);
             for line in &lines {
                 if line.starts_with("../") {
-                    let why = "it is outside the current directory";
-                    return Err(format!("--exclude: `{line}` excludes nothing: {why}"));
+                    return Err(WalkError::Outside(line.clone()));
                 }
                 builder.add_line(None, line).map_err(|error| wrong(&error))?;
             }
@@ -64,8 +77,8 @@ fn line_of(pattern: &str) -> String {
     pattern.strip_prefix("./").map_or_else(|| pattern.to_string(), |rest| format!("/{rest}"))
 }
 
-fn wrong(error: &ignore::Error) -> String {
-    format!("--exclude: {error}")
+fn wrong(error: &ignore::Error) -> WalkError {
+    WalkError::Pattern(error.to_string())
 }
 
 /// The options of the command line for searching directories.

@@ -14,7 +14,7 @@ use crate::report::visible_path;
 use crate::source::decoded;
 use crate::workspace::binary::{self, inner_name, path_of};
 use crate::workspace::bug::guarded;
-use crate::workspace::input::reason;
+use crate::workspace::error::reason;
 
 /// The PTX texts of binaries in a run.
 #[derive(Default)]

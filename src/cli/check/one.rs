@@ -3,20 +3,21 @@
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::{Arguments, Run};
 use crate::analysis::{Fixed, add_ignores, check_up_to, fix_new, offers};
 use crate::check::{CheckOptions, Language};
+use crate::cli::error::CommandError;
 use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::embed::{self, Skipped};
 use crate::report::{Format, visible_path};
 use crate::source::decoded;
+use crate::workspace::error::FileError;
 use crate::workspace::files::{DiffLook, diff, edited, replace};
-use crate::workspace::input::{Bytes, Input, reason};
+use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::FileKind;
-use crate::workspace::settings::{Denied, Settings};
+use crate::workspace::settings::Denied;
 
 /// The text that findings are about.
 pub(super) enum ReportText {
@@ -57,7 +58,7 @@ pub(super) struct CheckedFile {
     /// The changes to show, or the fixed text of standard input.
     pub(super) text: Option<Vec<u8>>,
     /// The reason why the fixed text could not be written.
-    pub(super) trouble: Option<String>,
+    pub(super) trouble: Option<FileError>,
     /// Whether the text has no known target.
     pub(super) targetless: bool,
     /// The `asm` statements that were not read.
@@ -78,7 +79,7 @@ impl Run {
         alone: bool,
         arguments: &Arguments,
         look: DiffLook,
-    ) -> Result<CheckedFile, String> {
+    ) -> Result<CheckedFile, CommandError> {
         let named = match input {
             Input::File(path) | Input::Walked(path) => Some(path),
             Input::Stdin => arguments.stdin_filename.as_ref(),
@@ -86,7 +87,7 @@ impl Run {
         if arguments.writes() {
             input.must_be_replaceable()?;
         }
-        let settings: Result<(Arc<Settings>, Option<PathBuf>), String> = match named {
+        let settings = match named {
             Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path))),
             None => self.finder.here().map(|settings| (settings, None)),
         };
@@ -123,7 +124,7 @@ impl Run {
         name: &str,
         text: Vec<u8>,
         arguments: &Arguments,
-    ) -> Result<CheckedFile, String> {
+    ) -> Result<CheckedFile, CommandError> {
         let (settings, path) = self.finder.of(binary)?;
         let options = settings.check(Some(&path), &self.choices);
         let denied = settings.denied(Some(&path), &self.choices).unwrap_or_default().to_vec();
@@ -208,8 +209,7 @@ impl Run {
                 let written =
                     fs::canonicalize(path).and_then(|path| replace(&path, &[&new], stamp));
                 if let Err(error) = written {
-                    let why = reason(&error);
-                    checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));
+                    checked.trouble = Some(FileError::new("write", input.shown(), &error));
                     fixed = Fixed::unmade(&source, options);
                 }
             }

@@ -8,9 +8,11 @@ use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile};
 
 use super::Arguments;
 use crate::cli::Output;
+use crate::cli::error::CommandError;
 use crate::report::visible_path;
+use crate::workspace::error::FileError;
 use crate::workspace::files::put;
-use crate::workspace::input::{Input, reason};
+use crate::workspace::input::Input;
 
 /// Bytes of a report that stay in memory before a temporary file takes them.
 const HELD: usize = 1 << 20;
@@ -27,12 +29,11 @@ pub(super) enum Outlet {
 }
 
 impl Outlet {
-    pub(super) fn new(arguments: &Arguments, inputs: &[Input]) -> Result<Outlet, String> {
+    pub(super) fn new(arguments: &Arguments, inputs: &[Input]) -> Result<Outlet, CommandError> {
         match &arguments.output_file {
-            Some(path) if is_read(inputs, path) => Err(format!(
-                "`{}` is an input: the report cannot be written to it",
-                visible_path(path)
-            )),
+            Some(path) if is_read(inputs, path) => {
+                Err(CommandError::ReportOverInput(visible_path(path)))
+            }
             Some(path) => Ok(Outlet::File { path: path.clone(), report: spooled_tempfile(HELD) }),
             None if arguments.writes() && inputs.contains(&Input::Stdin) => Ok(Outlet::Errors),
             None => Ok(Outlet::Stream),
@@ -56,12 +57,12 @@ impl Outlet {
     }
 
     /// Ends the report. A file is written now.
-    pub(super) fn close(self) -> Result<(), String> {
+    pub(super) fn close(self) -> Result<(), FileError> {
         match self {
             Outlet::Stream | Outlet::Errors => Ok(()),
-            Outlet::File { path, report } => write_report(&path, report).map_err(|error| {
-                format!("cannot write `{}`: {}", visible_path(&path), reason(&error))
-            }),
+            Outlet::File { path, report } => {
+                write_report(&path, report).map_err(|error| FileError::new("write", &path, &error))
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One run over all inputs: its reports and its exit status.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
@@ -83,7 +84,7 @@ impl Run {
             let done = match (outcome, input.path()) {
                 (Some(Ok(checked)), _) => guarded(&input.name(), || session.report(checked)),
                 (None, Some(path)) => guarded(&input.name(), || session.binary(path)),
-                (Some(Err(message)), _) => Err(message),
+                (Some(Err(error)), _) => Err(error),
                 (None, None) => Ok(Ok(())),
             };
             match done {
@@ -97,13 +98,13 @@ impl Run {
 
 impl<E: Write> Session<'_, E> {
     /// Says on standard error why something could not be done.
-    pub(super) fn trouble(&mut self, message: &str) -> io::Result<()> {
+    pub(super) fn trouble(&mut self, message: &impl Display) -> io::Result<()> {
         self.troubles += 1;
         self.say(message)
     }
 
     /// Writes a message to standard error, after all findings so far.
-    fn say(&mut self, message: &str) -> io::Result<()> {
+    fn say(&mut self, message: &impl Display) -> io::Result<()> {
         self.out.stream.flush()?;
         trouble(message);
         Ok(())

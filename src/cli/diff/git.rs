@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::source::{Compared, Source};
 use super::{Arguments, human, look};
+use crate::cli::error::CommandError;
 use crate::cli::{FAILED, Output, trouble};
 use crate::diff::{Comparison, Side};
 use crate::report::visible_path;
@@ -65,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 Side::Old => &labels[0],
                 Side::New => &labels[1],
             };
-            Err(format!("{broken} has syntax errors"))
+            Err(CommandError::Syntax(broken.clone()))
         }
     };
     match guarded(&visible_path(path), compare).flatten() {

@@ -9,10 +9,12 @@ mod sides;
 mod source;
 mod totals;
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use thiserror::Error;
 
 use self::human::Look;
 use self::sides::{Pair, Text, Texts, pairs};
@@ -26,8 +28,8 @@ use crate::diff::{Comparison, DiffError, DiffOptions, Side};
 use crate::extract::Limits;
 use crate::report::{FileReport, Format, Reporter, Style, visible_lines, visible_path};
 use crate::source::decoded;
-use crate::workspace::bug::guarded;
-use crate::workspace::input::PtxFinder;
+use crate::workspace::bug::{Bug, guarded};
+use crate::workspace::input::{FinderError, PtxFinder};
 use crate::workspace::walk::WalkArguments;
 
 #[derive(Debug, Args)]
@@ -153,14 +155,23 @@ struct Run<'a> {
     failed: bool,
 }
 
+/// Why there is nothing to compare.
+#[derive(Debug, Error)]
+enum NoTexts {
+    #[error(transparent)]
+    Finder(#[from] FinderError),
+    #[error("no PTX found in `{0}`")]
+    NoPtx(String),
+}
+
 impl Run<'_> {
-    /// Finds the texts. Otherwise returns the message, unless all reasons have been told.
+    /// Finds the texts. Otherwise returns the reason, unless all reasons have been told.
     fn new<'a>(
         arguments: &'a Arguments,
         paths: [&Path; 2],
         style: Style,
-    ) -> Result<Run<'a>, Option<String>> {
-        let finder = PtxFinder::new(&arguments.walk)?;
+    ) -> Result<Run<'a>, Option<NoTexts>> {
+        let finder = PtxFinder::new(&arguments.walk).map_err(NoTexts::from)?;
         let mut failed = false;
         let [old, new] = paths.map(|path| {
             let inputs = finder.expand(&[path.into()], |message| {
@@ -169,13 +180,12 @@ impl Run<'_> {
             });
             let texts = Texts::new(inputs, path.is_dir().then_some(path), arguments.max_image);
             failed |= !texts.troubles.is_empty();
-            texts.troubles.iter().for_each(|message| trouble(message));
+            texts.troubles.iter().for_each(|error| trouble(error));
             texts
         });
         for (texts, path) in [(&old, paths[0]), (&new, paths[1])] {
             if texts.all.is_empty() {
-                let message = || format!("no PTX found in `{}`", visible_path(path));
-                return Err((!failed).then(message));
+                return Err((!failed).then(|| NoTexts::NoPtx(visible_path(path))));
             }
         }
         Ok(Run { arguments, style, look: look(arguments, style), old, new, failed })
@@ -231,7 +241,7 @@ impl Run<'_> {
             Pair::Old(at) => &self.old.all[at],
         };
         guarded(&text.label, || self.compare(pair, out))
-            .unwrap_or_else(|message| Ok(Outcome::trouble(&message)))
+            .unwrap_or_else(|bug: Bug| Ok(Outcome::trouble(&bug)))
     }
 
     /// Compares the texts of a pair, and writes how they differ.
@@ -353,8 +363,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn trouble(message: &str) -> Outcome {
-        let errors = format!("vptx: {}\n", visible_lines(message)).into_bytes();
+    fn trouble(error: &impl Display) -> Outcome {
+        let errors = format!("vptx: {}\n", visible_lines(&error.to_string())).into_bytes();
         Outcome { errors, failed: true, ..Outcome::default() }
     }
 }

@@ -9,13 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use memchr::memmem;
 use tempfile::SpooledTempFile;
 
+use crate::cli::error::CommandError;
 use crate::diff::without_hashes;
 use crate::extract::{Image, Limits, Member, walk};
 use crate::report::visible_path;
 use crate::syntax::lexer::word_end;
 use crate::workspace::binary::{self, Content, path_of};
 use crate::workspace::bug::guarded;
-use crate::workspace::input::{Input, reason};
+use crate::workspace::error::FileError;
+use crate::workspace::input::Input;
 
 /// Memory for the texts of binaries of one side; more of them go to a file.
 const IN_MEMORY: usize = 64 << 20;
@@ -25,8 +27,8 @@ pub(super) struct Texts {
     pub(super) all: Vec<Text>,
     /// Texts of binaries, one after the other. Those of other files are read again.
     unpacked: Mutex<SpooledTempFile>,
-    /// The messages about texts that cannot be read.
-    pub(super) troubles: Vec<String>,
+    /// Why texts cannot be read.
+    pub(super) troubles: Vec<CommandError>,
 }
 
 /// A PTX text.
@@ -59,15 +61,16 @@ impl Texts {
                 .and_then(|folder| input.path()?.strip_prefix(folder).ok())
                 .map_or_else(String::new, visible_path);
             let name = input.name();
-            let added = guarded(&name, || texts.add(input, &inner, limit)).flatten();
+            let added: Result<(), CommandError> =
+                guarded(&name, || texts.add(input, &inner, limit)).flatten();
             texts.troubles.extend(added.err());
         }
         texts
     }
 
-    fn add(&mut self, input: Input, inner: &str, limit: u64) -> Result<(), String> {
-        let cannot = |message: &str| format!("cannot read `{}`: {message}", input.name());
-        let mut file = match Content::open(&input, limit).map_err(|message| cannot(&message))? {
+    fn add(&mut self, input: Input, inner: &str, limit: u64) -> Result<(), CommandError> {
+        let cannot = |why| CommandError::Content { name: input.name(), why };
+        let mut file = match Content::open(&input, limit).map_err(cannot)? {
             Content::Binary(file) => file,
             Content::Ptx(text) => {
                 let (label, hash) = (input.name(), hash_of(&text));
@@ -81,13 +84,13 @@ impl Texts {
         let limits = Limits::default().with_image(limit);
         walk(&mut file, limits, &mut |member: &Member, image| match image {
             Ok(image) => {
-                if let Err(message) = self.image(&input, inner, member, &image) {
-                    self.troubles.push(message);
+                if let Err(error) = self.image(&input, inner, member, &image) {
+                    self.troubles.push(error.into());
                 }
             }
             Err(error) => {
-                let path = path_of(input.shown(), member, None);
-                self.troubles.push(format!("cannot read `{path}`: {error}"));
+                let name = path_of(input.shown(), member, None);
+                self.troubles.push(CommandError::Member { name, why: error });
             }
         });
         Ok(())
@@ -99,7 +102,7 @@ impl Texts {
         inner: &str,
         member: &Member,
         image: &Image,
-    ) -> Result<(), String> {
+    ) -> Result<(), FileError> {
         let names = [inner.to_string(), binary::inner_name(member, None)];
         let place = self.keep(&image.bytes)?;
         self.all.push(Text {
@@ -113,17 +116,17 @@ impl Texts {
     }
 
     /// Keeps a text that cannot be read again.
-    fn keep(&mut self, text: &[u8]) -> Result<Place, String> {
+    fn keep(&mut self, text: &[u8]) -> Result<Place, FileError> {
         let file = self.unpacked.get_mut().unwrap_or_else(PoisonError::into_inner);
         let kept = file.seek(SeekFrom::End(0)).and_then(|offset| {
             file.write_all(text)?;
             Ok(Place::Unpacked { offset, length: text.len() })
         });
-        kept.map_err(|error| format!("cannot write a temporary file: {}", reason(&error)))
+        kept.map_err(|error| FileError::unnamed("write a temporary file", &error))
     }
 
-    /// The bytes of a text, or a message.
-    pub(super) fn bytes(&self, text: &Text) -> Result<Vec<u8>, String> {
+    /// The bytes of a text.
+    pub(super) fn bytes(&self, text: &Text) -> Result<Vec<u8>, FileError> {
         match &text.place {
             Place::File(input) => input.bytes().map(|bytes| bytes.to_vec()),
             Place::Unpacked { offset, length } => {
@@ -131,7 +134,7 @@ impl Texts {
                 let mut bytes = vec![0; *length];
                 file.seek(SeekFrom::Start(*offset))
                     .and_then(|_| file.read_exact(&mut bytes))
-                    .map_err(|error| format!("cannot read a temporary file: {}", reason(&error)))?;
+                    .map_err(|error| FileError::unnamed("read a temporary file", &error))?;
                 Ok(bytes)
             }
         }

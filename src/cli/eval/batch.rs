@@ -15,7 +15,7 @@ use crate::ir::{Input, Program};
 use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::{Instruction, Semantics};
-use crate::workspace::input::reason;
+use crate::workspace::error::reason;
 
 /// The largest number of texts whose programs are kept.
 const KEPT: usize = 4096;

@@ -17,10 +17,11 @@ use std::mem;
 use std::path::Path;
 
 use clap::Args;
+use thiserror::Error;
 
 use self::handed::{Handed, nameless, with_names};
 use self::process::{Call, Ended};
-use self::real::Tried;
+use self::real::{NoPtxas, Tried};
 use self::report::{InputReport, Report};
 use self::words::{Place, Words};
 use super::eval::human;
@@ -33,8 +34,9 @@ use crate::isa::Target;
 use crate::report::{FileReport, Style, visible, visible_path};
 use crate::source::decoded;
 use crate::video::Semantics;
-use crate::workspace::bug::guarded;
-use crate::workspace::input::{Bytes, Input, reason};
+use crate::workspace::bug::{Bug, guarded};
+use crate::workspace::error::{FileError, reason};
+use crate::workspace::input::{Bytes, Input};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -89,20 +91,34 @@ pub(super) fn run(arguments: &Arguments) -> ! {
 /// Runs ptxas on a command line, for a program that was called by a name, and ends this
 /// process as ptxas ended.
 pub(super) fn run_as(called: &OsStr, words: &[OsString]) -> ! {
-    let ended = call(called, words).unwrap_or_else(|message| {
-        trouble(&message);
+    let ended = call(called, words).unwrap_or_else(|error| {
+        trouble(&error);
         Ended::Code(FAILED.into())
     });
     ended.end()
 }
 
-fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
+/// Why ptxas is not called.
+#[derive(Debug, Error)]
+enum CallError {
+    #[error(transparent)]
+    NoPtxas(#[from] NoPtxas),
+    /// ptxas does not start, or standard input cannot be read or kept.
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(
+        "VPTX_SEMANTICS is `{name}`: it takes {}",
+        Semantics::ALL.map(Semantics::text).join(", ")
+    )]
+    Semantics { name: String },
+}
+
+fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, CallError> {
     let tried = Tried::new();
     let real = real::find(called, &tried)?;
     let tried = tried.with(&real)?;
     let plain = Call { real: &real, words, stdin: None, tried: &tried };
-    let cannot =
-        |error: io::Error| format!("cannot call `{}`: {}", visible_path(&real), reason(&error));
+    let cannot = |error: io::Error| CallError::from(FileError::new("call", &real, &error));
     if Tried::is_inner() {
         return plain.replace_this_process().map_err(cannot);
     }
@@ -123,7 +139,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
         }
         Err(why) => {
             trouble(&format!("ptxas gets all modules unchanged: {why}"));
-            report.fallback = Some(why);
+            report.fallback = Some(why.to_string());
         }
     }
     report.semantics = choice.text();
@@ -174,16 +190,11 @@ struct Choice<'c> {
 }
 
 impl<'c> Choice<'c> {
-    fn new(ptxas: Call<'c>) -> Result<Choice<'c>, String> {
+    fn new(ptxas: Call<'c>) -> Result<Choice<'c>, CallError> {
         let name = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty());
         let semantics = |name: &OsString| {
-            name.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
-                let name = visible_path(Path::new(&name));
-                format!(
-                    "VPTX_SEMANTICS is `{name}`: it takes {}",
-                    Semantics::ALL.map(Semantics::text).join(", ")
-                )
-            })
+            let semantics = name.to_str().and_then(|name| name.parse().ok());
+            semantics.ok_or_else(|| CallError::Semantics { name: visible_path(Path::new(&name)) })
         };
         let asked = name.as_ref().map(semantics).transpose()?;
         Ok(Choice { asked, ptxas, of_release: OnceCell::new() })
@@ -191,7 +202,7 @@ impl<'c> Choice<'c> {
 
     /// The semantics for a module. ptxas is asked for its release only if a result depends on it,
     /// as another process takes some milliseconds.
-    fn of(&self, text: &str) -> Result<Semantics, String> {
+    fn of(&self, text: &str) -> Result<Semantics, Unusual> {
         if let Some(asked) = self.asked {
             return Ok(asked);
         }
@@ -200,7 +211,7 @@ impl<'c> Choice<'c> {
         }
         let of_release = || self.ptxas.version().ok().and_then(|answer| of_answer(&answer));
         self.of_release.get_or_init(of_release).ok_or_else(|| {
-            String::from("results depend on the release of ptxas, which `--version` does not tell")
+            "results depend on the release of ptxas, which `--version` does not tell".into()
         })
     }
 
@@ -280,24 +291,28 @@ struct Unusual {
     is_told: bool,
 }
 
-impl From<String> for Unusual {
-    fn from(why: String) -> Unusual {
-        Unusual { why, is_told: false }
+impl From<&str> for Unusual {
+    fn from(why: &str) -> Unusual {
+        Unusual { why: why.into(), is_told: false }
+    }
+}
+
+impl From<Bug> for Unusual {
+    fn from(bug: Bug) -> Unusual {
+        Unusual { why: bug.to_string(), is_told: false }
     }
 }
 
 impl Modules {
-    /// Rewrites the modules of a command line.
-    ///
-    /// # Errors
-    /// A sentence about standard input, if it cannot be given to ptxas any more.
+    /// Rewrites the modules of a command line. Fails if standard input cannot be given to ptxas
+    /// any more.
     fn rewrite(
         &mut self,
         words: &Words,
         options: &RewriteOptions,
         choice: &Choice<'_>,
         report: &mut Report,
-    ) -> Result<(), String> {
+    ) -> Result<(), FileError> {
         let is_stdin = |&&(_, place): &&(usize, Place)| place == Place::Stdin;
         let many_stdins = words.modules.iter().filter(is_stdin).count() > 1;
         for &(at, place) in &words.modules {
@@ -305,11 +320,11 @@ impl Modules {
             let (name, bytes) = match place {
                 Place::File => (word.to_string_lossy().into_owned(), file(Path::new(word))),
                 Place::Stdin if many_stdins => {
-                    ("-".into(), Err(String::from("it is named several times").into()))
+                    ("-".into(), Err("it is named several times".into()))
                 }
                 Place::Stdin => {
                     let bytes = Input::Stdin.bytes()?;
-                    let cannot = |error| format!("cannot keep standard input: {}", reason(&error));
+                    let cannot = |error| FileError::unnamed("keep standard input", &error);
                     self.stdin = Some(nameless(&[&*bytes][..]).map_err(cannot)?);
                     ("-".into(), Ok(bytes))
                 }
@@ -320,12 +335,12 @@ impl Modules {
             };
             let mut input = InputReport { name, ..InputReport::default() };
             let shown = visible(&input.name).into_owned();
-            let mut rewrite = |bytes: Bytes| {
+            let mut rewrite = |bytes: Bytes| -> Result<_, Unusual> {
                 let source = decoded(&bytes);
                 let options = options.clone().with_semantics(choice.of(&source)?);
                 NewModule::of(at, place, word, (&bytes, &source), &options, &mut input)
             };
-            let new = bytes.and_then(|bytes| guarded(&shown, || rewrite(bytes))?);
+            let new = bytes.and_then(|bytes| guarded(&shown, || rewrite(bytes)).flatten());
             match new {
                 Ok(new) => self.new.extend(new),
                 Err(Unusual { why, is_told }) => {
@@ -374,9 +389,9 @@ fn file(path: &Path) -> Result<Bytes, Unusual> {
     let is_told = |error: &io::Error| Unusual { why: reason(error), is_told: true };
     let data = fs::metadata(path).map_err(|error| is_told(&error))?;
     if !data.is_file() {
-        return Err(String::from("it is not a regular file").into());
+        return Err("it is not a regular file".into());
     }
-    Input::File(path.into()).bytes().map_err(|why| Unusual { why, is_told: true })
+    Input::File(path.into()).bytes().map_err(|why| Unusual { why: why.to_string(), is_told: true })
 }
 
 /// Prints the errors for which ptxas will refuse a module, so that they stand before its own
@@ -402,8 +417,8 @@ impl NewModule {
         options: &RewriteOptions,
         input: &mut InputReport,
     ) -> Result<Option<NewModule>, Unusual> {
-        let (rewriting, errors) = rewrite_with(source, options, true)
-            .map_err(|NoTarget| String::from("it has no .target"))?;
+        let (rewriting, errors) =
+            rewrite_with(source, options, true).map_err(|NoTarget| "it has no .target")?;
         let Rewriting { total, rewritten, measured, before, after, target, .. } = rewriting;
         let target = target.map(|target| target.to_string());
         let name = mem::take(&mut input.name);
@@ -425,13 +440,16 @@ impl NewModule {
             return Ok(None);
         }
         if !errors.is_empty() {
-            return Err(String::from("`vptx check` finds errors in it").into());
+            return Err("`vptx check` finds errors in it".into());
         }
         if str::from_utf8(bytes).is_err() {
-            return Err(String::from("it is not in UTF-8").into());
+            return Err("it is not in UTF-8".into());
         }
         let text = NewText { old: bytes, rewriting: &rewriting };
-        let cannot = |error: io::Error| format!("its new text cannot be kept: {}", reason(&error));
+        let cannot = |error: io::Error| Unusual {
+            why: format!("its new text cannot be kept: {}", reason(&error)),
+            is_told: false,
+        };
         let new = match place {
             Place::File => New::File(Handed::new(&text).map_err(cannot)?),
             Place::Stdin => New::Stdin(nameless(&text).map_err(cannot)?),

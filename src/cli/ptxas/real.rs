@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
+
 use crate::report::visible_path;
 
 /// The variable that names the ptxas to call.
@@ -37,13 +39,9 @@ impl Tried {
     }
 
     /// The value of [`TRIED`] for the program that is called.
-    ///
-    /// # Errors
-    /// A sentence about its path, if that cannot stand in a list of paths.
-    pub(super) fn with(&self, real: &Path) -> Result<OsString, String> {
+    pub(super) fn with(&self, real: &Path) -> Result<OsString, NoPtxas> {
         if env::join_paths([real]).is_err() {
-            let real = visible_path(real);
-            return Err(format!("`{real}` cannot be called: its path separates paths"));
+            return Err(NoPtxas::Separator(visible_path(real)));
         }
         let can_stand = |path: &&Path| env::join_paths([path]).is_ok();
         let all = self.0.iter().map(PathBuf::as_path).filter(can_stand).chain([real]);
@@ -76,17 +74,32 @@ impl Identity {
     }
 }
 
+/// Why there is no ptxas to call.
+#[derive(Debug, Error)]
+pub(super) enum NoPtxas {
+    #[error("{CHOSEN} names no program: `{0}`")]
+    NoProgram(String),
+    #[error("{CHOSEN} leads back to vptx: `{0}`")]
+    Circle(String),
+    /// Names and folders, as lists.
+    #[error(
+        "there is no {names} but vptx itself in PATH, CUDA_HOME or CUDA_PATH; set {CHOSEN} to the \
+         path of NVIDIA's ptxas\nlooked in: {folders}"
+    )]
+    Nowhere { names: String, folders: String },
+    /// Its path cannot stand in a list of paths.
+    #[error("`{0}` cannot be called: its path separates paths")]
+    Separator(String),
+}
+
 /// The ptxas to call, for a program that was called by a name.
-///
-/// # Errors
-/// A sentence that says where there is none.
-pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, String> {
+pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, NoPtxas> {
     if let Some(chosen) = env::var_os(CHOSEN).filter(|chosen| !chosen.is_empty()) {
         let path = PathBuf::from(chosen);
         let shown = visible_path(&path);
         return match () {
-            () if !is_program(&path) => Err(format!("{CHOSEN} names no program: `{shown}`")),
-            () if tried.has(&path) => Err(format!("{CHOSEN} leads back to vptx: `{shown}`")),
+            () if !is_program(&path) => Err(NoPtxas::NoProgram(shown)),
+            () if tried.has(&path) => Err(NoPtxas::Circle(shown)),
             () => Ok(path),
         };
     }
@@ -104,12 +117,7 @@ pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, String> {
         let names: Vec<String> =
             names.iter().map(|name| format!("`{}`", visible_path(Path::new(name)))).collect();
         let folders: Vec<String> = folders.iter().map(|it| visible_path(it)).collect();
-        format!(
-            "there is no {} but vptx itself in PATH, CUDA_HOME or CUDA_PATH; set {CHOSEN} to the \
-             path of NVIDIA's ptxas\nlooked in: {}",
-            names.join(" or "),
-            folders.join(", ")
-        )
+        NoPtxas::Nowhere { names: names.join(" or "), folders: folders.join(", ") }
     })
 }
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::super::trouble;
 use crate::report::visible_path;
+use crate::workspace::error::reason;
 use crate::workspace::files::Access;
-use crate::workspace::input::reason;
 
 /// The variable that names the file for reports.
 const VARIABLE: &str = "VPTX_REPORT";

@@ -5,9 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 
+use thiserror::Error;
+
 use crate::report::visible_path;
+use crate::workspace::error::reason;
 use crate::workspace::files::{Access, read_text};
-use crate::workspace::input::reason;
 
 /// The options whose value is the next word or stands after `=`, as `--help` of ptxas
 /// 11.8, 12.9 and 13.5 lists them.
@@ -182,10 +184,7 @@ pub(super) struct Words {
 
 impl Words {
     /// Reads a command line.
-    ///
-    /// # Errors
-    /// A sentence about an options file that cannot be read.
-    pub(super) fn of(words: &[OsString]) -> Result<Words, String> {
+    pub(super) fn of(words: &[OsString]) -> Result<Words, OptionsFileError> {
         let mut found = Words::default();
         let mut rest: VecDeque<OsString> = words.iter().cloned().collect();
         let mut files = 0;
@@ -261,13 +260,21 @@ fn is_flag(name: &str) -> bool {
     FLAGS.contains(&name) || name.starts_with("-O") || name.starts_with("-m")
 }
 
+/// Why an options file is not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the options file `{name}`: {why}")]
+pub(super) struct OptionsFileError {
+    name: String,
+    why: String,
+}
+
 /// The words of options files, whose names stand between commas.
-fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, String> {
+fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileError> {
     let mut words = Vec::new();
     for name in names.split(',') {
         *files += 1;
         let path = Path::new(name);
-        let cannot = |why: &str| format!("the options file `{}`: {why}", visible_path(path));
+        let cannot = |why: &str| OptionsFileError { name: visible_path(path), why: why.into() };
         if *files > MANY {
             return Err(cannot("there are too many"));
         }

@@ -1,5 +1,6 @@
 //! `vptx rewrite` of the PTX inside binaries and archives.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use crate::extract::{Image, Limits, Member, walk};
 use crate::report::FileReport;
 use crate::source::decoded;
 use crate::workspace::binary::{TextFiles, open_input, path_of};
-use crate::workspace::input::{Input, reason};
+use crate::workspace::error::FileError;
+use crate::workspace::input::Input;
 
 /// The work on one binary.
 struct Texts<'t, 'f> {
@@ -33,8 +35,8 @@ pub(super) fn file(
     out: &mut Output,
 ) -> Result<u8, Trouble> {
     let subject = input.shown();
-    let mut file = open_input(input)
-        .map_err(|error| format!("cannot read `{}`: {}", input.name(), reason(&error)))?;
+    let mut file =
+        open_input(input).map_err(|error| FileError::new("read", input.shown(), &error))?;
     let mut texts = Texts {
         subject,
         files,
@@ -53,7 +55,7 @@ pub(super) fn file(
                 Ok(image) => texts.image(member, &image),
                 Err(error) => {
                     let path = path_of(subject, member, None);
-                    texts.fail(&format!("`{path}`: {error}"));
+                    texts.fail(&format_args!("`{path}`: {error}"));
                     Ok(())
                 }
             };
@@ -67,7 +69,7 @@ pub(super) fn file(
 }
 
 impl Texts<'_, '_> {
-    fn fail(&mut self, message: &str) {
+    fn fail(&mut self, message: &impl Display) {
         trouble(message);
         self.status = FAILED;
     }

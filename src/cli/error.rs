@@ -1,0 +1,70 @@
+//! Why a command does nothing, or nothing with one file.
+
+use thiserror::Error;
+
+use super::baseline::BaselineError;
+use super::outputs::OutputError;
+use super::port::HeaderError;
+use crate::diagnostic::InvalidRuleSelector;
+use crate::extract::ExtractError;
+use crate::workspace::binary::ContentError;
+use crate::workspace::bug::Bug;
+use crate::workspace::docs::DocsError;
+use crate::workspace::error::FileError;
+use crate::workspace::input::FinderError;
+use crate::workspace::kind::LanguageError;
+use crate::workspace::settings::SettingsError;
+use crate::workspace::walk::WalkError;
+
+/// An error of arguments or of a file. Its text is the message to the user.
+#[derive(Debug, Error)]
+pub(super) enum CommandError {
+    #[error(transparent)]
+    Bug(#[from] Bug),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Language(#[from] LanguageError),
+    #[error(transparent)]
+    Docs(#[from] DocsError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    #[error(transparent)]
+    Rules(#[from] InvalidRuleSelector),
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Options that do not go together.
+    #[error("{0}")]
+    Options(&'static str),
+    /// The file of a report is one of those that are read.
+    #[error("`{0}` is an input: the report cannot be written to it")]
+    ReportOverInput(String),
+    #[error("`{0}` has no .target: name one, such as --target sm_90")]
+    NoTarget(String),
+    /// A file stays as it is.
+    #[error("`{name}` is not changed: {why}")]
+    Unchanged { name: String, why: &'static str },
+    #[error("`{name}` is not read: {why}")]
+    Unread { name: String, why: String },
+    #[error("{0} has syntax errors")]
+    Syntax(String),
+    #[error("cannot read `{name}`: {why}")]
+    Member { name: String, why: ExtractError },
+    #[error("cannot read `{name}`: {why}")]
+    Content { name: String, why: ContentError },
+}
+
+impl From<FinderError> for CommandError {
+    fn from(error: FinderError) -> CommandError {
+        match error {
+            FinderError::Walk(error) => error.into(),
+            FinderError::Settings(error) => error.into(),
+        }
+    }
+}

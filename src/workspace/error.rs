@@ -1,0 +1,47 @@
+//! Why a file is not read or written.
+
+use std::io;
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::report::visible_path;
+
+/// Why something cannot be done with a file. Names are as shown to the reader.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum FileError {
+    /// The system refuses to do it, or the file is of the wrong kind.
+    #[error("cannot {action} `{name}`: {why}")]
+    Named { action: &'static str, name: String, why: String },
+    /// The same for a file without a name, which `action` describes.
+    #[error("cannot {action}: {why}")]
+    Unnamed { action: &'static str, why: String },
+    #[error("`{0}` is larger than the limit of 4 GiB")]
+    TooLarge(String),
+    /// Two texts of binaries have the same file.
+    #[error("`{text}`: another text has the file `{name}`")]
+    Taken { text: String, name: String },
+}
+
+impl FileError {
+    pub(crate) fn new(action: &'static str, path: &Path, error: &io::Error) -> FileError {
+        FileError::because(action, path, reason(error))
+    }
+
+    pub(crate) fn because(action: &'static str, path: &Path, why: impl Into<String>) -> FileError {
+        FileError::Named { action, name: visible_path(path), why: why.into() }
+    }
+
+    pub(crate) fn unnamed(action: &'static str, error: &io::Error) -> FileError {
+        FileError::Unnamed { action, why: reason(error) }
+    }
+}
+
+/// The system's message without its error number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}
