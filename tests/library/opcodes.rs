@@ -36,7 +36,7 @@ fn opcodes_compute_what_their_text_does() {
     }
 }
 
-/// `scripts/prove-rewrites` compares the terms with evaluation.
+/// `cargo xtask prove-rewrites` compares the terms with evaluation.
 #[test]
 fn opcodes_have_terms_for_solvers() {
     let instruction: Instruction = "vadd.u32.u32.u32.add d, a, b, c;".parse().expect("legal");
