@@ -2,6 +2,8 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+mod blocks;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -44,7 +46,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: TreeFormat,
 
-    /// Print the basic blocks of the functions and the branches between them, for Graphviz
+    /// Print the basic blocks of the functions and the branches between them
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["format", "at"])]
     flow: Option<FlowFormat>,
 
@@ -74,6 +76,8 @@ enum TreeFormat {
 enum FlowFormat {
     /// The language of Graphviz: `vptx tree --flow dot FILE | dot -Tsvg`
     Dot,
+    /// A picture
+    Svg,
 }
 
 /// A line and a column, both from 1.
@@ -131,10 +135,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             return Ok(FAILED);
         }
     };
-    match arguments.format {
-        _ if arguments.flow == Some(FlowFormat::Dot) => dot(&tree, part, out)?,
-        TreeFormat::Human => human(&tree, part, out)?,
-        TreeFormat::Json => json(&tree, part)?,
+    match (arguments.flow, arguments.format) {
+        (Some(format), _) => flows(&tree, part, format, out)?,
+        (None, TreeFormat::Human) => human(&tree, part, out)?,
+        (None, TreeFormat::Json) => json(&tree, part)?,
     }
     Ok(if tree.errors().is_empty() { 0 } else { FOUND })
 }
@@ -194,14 +198,23 @@ fn human<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, out: &mut Output) 
 }
 
 /// The blocks of a function, or of all.
-fn dot<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, out: &mut Output) -> io::Result<()> {
+fn flows<'t>(
+    tree: &'t Tree<'t>,
+    part: Option<Statement<'t>>,
+    format: FlowFormat,
+    out: &mut Output,
+) -> io::Result<()> {
     let names = Names::of(tree);
     let functions = match part.map(Statement::kind) {
         Some(StatementKind::Function(function)) => vec![function],
         _ => tree.functions().collect(),
     };
-    writeln!(out.stream, "digraph {{\n  node [shape=box fontname=monospace];")?;
     let flows = functions.iter().filter_map(|function| Flow::of(function, &names));
+    if format == FlowFormat::Svg {
+        let picture = blocks::draw(&flows.collect::<Vec<_>>());
+        return out.stream.write_all(picture.as_bytes());
+    }
+    writeln!(out.stream, "digraph {{\n  node [shape=box fontname=monospace];")?;
     for (number, flow) in flows.enumerate() {
         write!(out.stream, "{}", flow.dot(number))?;
     }

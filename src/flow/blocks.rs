@@ -155,7 +155,7 @@ impl Graph {
     }
 
     /// The block between such branches and all labels.
-    pub(super) fn between_guesses(&self) -> Option<usize> {
+    pub(crate) fn between_guesses(&self) -> Option<usize> {
         self.is_opaque().then(|| self.blocks.len() - 1)
     }
 

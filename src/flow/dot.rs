@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Flow;
+use crate::syntax::Statement;
 
 impl Flow<'_> {
     /// The function as a cluster of nodes, one for each block, in the language of Graphviz: to stand
@@ -32,16 +33,7 @@ impl fmt::Display for Dot<'_, '_> {
         for (at, block) in flow.blocks().iter().enumerate() {
             write!(f, "    f{number}_b{at} [label=\"")?;
             for statement in &flow.statements()[block.instructions.clone()] {
-                let mut end = None;
-                for token in statement.tokens() {
-                    let span = token.span();
-                    if end.is_some_and(|end| end < span.start) {
-                        f.write_str(" ")?;
-                    }
-                    end = Some(span.end);
-                    write!(f, "{}", Escaped(span.text(source)))?;
-                }
-                f.write_str("\\l")?;
+                write!(f, "{}\\l", Escaped(&line(*statement)))?;
             }
             let is_guess = flow.between_guesses() == Some(at);
             if is_guess {
@@ -59,6 +51,21 @@ impl fmt::Display for Dot<'_, '_> {
         }
         writeln!(f, "  }}")
     }
+}
+
+/// A statement on one line, without comments.
+pub(crate) fn line(statement: Statement<'_>) -> String {
+    let source = statement.tree().source();
+    let (mut line, mut end) = (String::new(), None);
+    for token in statement.tokens() {
+        let span = token.span();
+        if end.is_some_and(|end| end < span.start) {
+            line.push(' ');
+        }
+        end = Some(span.end);
+        line.push_str(span.text(source));
+    }
+    line
 }
 
 /// A text inside of quotes.

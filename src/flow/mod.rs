@@ -48,6 +48,8 @@ mod many;
 
 pub use blocks::{Block, Flow, Graph};
 pub use dominators::{Dominators, Loop};
+#[cfg(feature = "cli")]
+pub(crate) use dot::line;
 pub use effects::Access;
 pub(crate) use many::Written;
 

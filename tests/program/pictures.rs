@@ -42,6 +42,75 @@ fn lanes_are_drawn_as_printed() {
     assert_is_drawn("lanes.svg", &vptx(&arguments, "").stdout);
 }
 
+/// The command in the book.
+#[test]
+fn blocks_are_drawn_as_printed() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/library/flow.md")).expect("a page");
+    let command = page.lines().find_map(|line| line.strip_suffix(" > blocks.svg"));
+    let arguments: Vec<&str> = command.expect("a command").split_whitespace().skip(1).collect();
+    assert_is_drawn("blocks.svg", &vptx(&arguments, "").stdout);
+}
+
+/// The picture has the blocks and branches of the graph for Graphviz. Blocks and what is beside them
+/// do not overlap.
+#[test]
+fn pictures_of_blocks_show_the_graph() {
+    let folder = Path::new(ROOT).join("fixtures/kernels");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|it| it != "ptx") {
+            continue;
+        }
+        let path = path.to_str().expect("UTF-8");
+        let dot = vptx(&["tree", "--flow", "dot", path], "").stdout;
+        let svg = vptx(&["tree", "--flow", "svg", path], "").stdout;
+        let document = roxmltree::Document::parse(&svg).expect("XML");
+        // Functions come one after the other, and each counts its blocks from 0.
+        let (mut function, mut edges, mut blocks) = (0, Vec::new(), 0);
+        let mut bottom = 0;
+        let mut ways: Vec<(usize, usize, usize)> = Vec::new();
+        for node in document.descendants() {
+            let number = |name| -> usize { node.attribute(name).unwrap().parse().unwrap() };
+            if node.has_attribute("data-block") {
+                if number("data-block") == 0 && blocks > 0 {
+                    function += 1;
+                    ways.clear();
+                }
+                blocks += 1;
+                assert!(number("y") > bottom, "{path}: blocks overlap");
+                bottom = number("y") + number("height");
+            } else if node.has_attribute("data-from") {
+                let (from, to) = (number("data-from"), number("data-to"));
+                edges.push(format!("    f{function}_b{from} -> f{function}_b{to}"));
+                // A branch to or from afar: `M right start H way V end H right`.
+                let line: Vec<&str> =
+                    node.attribute("d").unwrap().split(['M', 'H', 'V', ' ']).collect();
+                if let [_, _, start, way, end, _] = line[..] {
+                    let [start, way, end]: [usize; 3] =
+                        [start, way, end].map(|it| it.parse().unwrap());
+                    let (top, bottom) = (start.min(end), start.max(end));
+                    let meets = |&(other, from, to): &(usize, usize, usize)| {
+                        other == way && top <= to && from <= bottom
+                    };
+                    assert!(!ways.iter().any(meets), "{path}: branches overlap");
+                    ways.push((way, top, bottom));
+                }
+            }
+        }
+        let nodes = dot.lines().filter(|line| line.contains("_b") && line.contains("[label"));
+        assert_eq!(blocks, nodes.count(), "{path}");
+        let wanted = dot.lines().filter(|line| line.contains(" -> "));
+        let wanted = wanted.map(|line| line.trim_end_matches(';').replace(" [style=dashed]", ""));
+        let mut wanted: Vec<String> = wanted.collect();
+        wanted.sort_unstable();
+        edges.sort_unstable();
+        assert_eq!(edges, wanted, "{path}");
+        count += edges.len();
+    }
+    assert!(count > 300, "{count}");
+}
+
 #[test]
 fn only_instructions_are_drawn() {
     let text = "vmin4.s32.u32.s32 d, a, b, c";
