@@ -157,9 +157,13 @@ pub(crate) fn inlined(class: &str, svg: &str) -> Result<String> {
     let dark = "@media(prefers-color-scheme:dark){";
     let (light, dark) = style.split_once(dark).ok_or("a picture for light pages only")?;
     let dark = dark.strip_suffix('}').ok_or("a style without an end")?;
+    // One that is little wider than a page becomes smaller, the others move in their frame.
+    let width = head.split("width=\"").nth(1).and_then(|rest| rest.split_once('"'));
+    let width: u32 = width.ok_or("a picture without a width")?.0.parse()?;
+    let frame = if width > 640 { "picture wide" } else { "picture" };
     let head = head.replacen("<svg ", &format!("<svg class=\"{class}\" "), 1);
     Ok(format!(
-        "<div class=\"picture\" tabindex=\"0\">\n{head}<style>.{class}{{{light}}}\
+        "<div class=\"{frame}\" tabindex=\"0\">\n{head}<style>.{class}{{{light}}}\
          html:is(.coal,.navy,.ayu) .{class}{{{dark}}}</style>{body}</div>\n"
     ))
 }
