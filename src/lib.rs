@@ -79,6 +79,7 @@
 //! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program
 //!   runs: reading and batches become faster, and results stay the same. It brings
 //!   `fearless_simd` and `simdutf8`, which have no dependencies.
+//! - `costs-apart` is for pages in WebAssembly that load the measured costs when they want them.
 //! - `serde` adds `Serialize` to findings, instructions and programs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -95,7 +96,8 @@ pub mod diagnostic;
 pub mod diff;
 pub mod embed;
 #[cfg(feature = "cli")]
-mod evaluation;
+#[doc(hidden)]
+pub mod evaluation;
 #[cfg(feature = "explain")]
 pub mod explain;
 #[cfg(feature = "extract")]

@@ -4,7 +4,6 @@
 
 mod batch;
 mod lines;
-mod record;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,12 +13,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use self::batch::Batch;
-use self::record::Record;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::analysis::read_module;
 use crate::check::CheckOptions;
 use crate::diagnostic::{Diagnostic, Docs};
-use crate::evaluation::{Evaluation, Registers, words};
+use crate::evaluation::{Evaluation, Record, Registers, words};
 use crate::explain;
 use crate::ir::Program;
 use crate::report::{FileReport, Format, Reporter, Style, visible};

@@ -162,24 +162,8 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
         trouble(&format!("there is no ordinary PTX for `{instruction}` on {target}"));
         return Ok(FOUND);
     };
-    let mut text = Vec::new();
-    writeln!(text, "// {instruction}")?;
-    if let Some(costs) = &single.costs {
-        let keep = if single.is_better_kept { "keep it: " } else { "" };
-        writeln!(text, "// {keep}{costs}")?;
-    }
-    let differs: Vec<&str> = Semantics::ALL
-        .into_iter()
-        .filter(|other| instruction.lower(*other) != instruction.lower(semantics))
-        .map(Semantics::text)
-        .collect();
-    if !differs.is_empty() {
-        writeln!(text, "// as {semantics}; not as {}", differs.join(", "))?;
-    }
-    for line in &single.lines {
-        writeln!(text, "{line}")?;
-    }
-    write_one(&text, arguments.output.as_deref(), out)
+    let text = single.text(instruction, semantics);
+    write_one(text.as_bytes(), arguments.output.as_deref(), out)
 }
 
 /// Rewrites one file. If it is one of several, messages start with its name.

@@ -8,22 +8,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
-use serde_json::json;
-
 use thiserror::Error;
 
 use super::outputs::ptx_bytes;
 use super::{FAILED, FOUND, Output, plain_output, trouble};
 use crate::flow::Flow;
 use crate::names::Names;
-use crate::report::{visible, visible_path};
-use crate::source::{LineIndex, Span, decoded, nearest};
-use crate::syntax::{
-    self, Function, Leaf, LeafKind, Node, NodeKind, Statement, StatementKind, Tree, Visitor,
-};
+use crate::report::{tree, visible, visible_path};
+use crate::source::{LineIndex, decoded, nearest};
+use crate::syntax::{self, Function, Statement, StatementKind, Tree};
 use crate::workspace::input::Input;
 use crate::workspace::kind::OnlyPtx;
+use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -127,8 +123,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let source = &*decoded(&bytes);
-    let tree = syntax::parse(source);
-    let part = match part(arguments, &tree) {
+    let parsed = syntax::parse(source);
+    let part = match part(arguments, &parsed) {
         Ok(part) => part,
         Err(message) => {
             trouble(&format!("{}: {message}", visible_path(input.shown())));
@@ -136,11 +132,16 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     match (arguments.flow, arguments.format) {
-        (Some(format), _) => flows(&tree, part, format, out)?,
-        (None, TreeFormat::Human) => human(&tree, part, out)?,
-        (None, TreeFormat::Json) => json(&tree, part)?,
+        (Some(format), _) => flows(&parsed, part, format, out)?,
+        (None, TreeFormat::Human) => tree::human(&mut out.stream, &parsed, part)?,
+        (None, TreeFormat::Json) => {
+            // Not through the stream, which may drop escapes.
+            let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
+            tree::json(&mut out, &parsed, part)?;
+            out.flush()?;
+        }
     }
-    Ok(if tree.errors().is_empty() { 0 } else { FOUND })
+    Ok(if parsed.errors().is_empty() { 0 } else { FOUND })
 }
 
 /// Why there is no such part of a text.
@@ -178,25 +179,6 @@ fn part<'t>(arguments: &Arguments, tree: &'t Tree<'t>) -> Result<Option<Statemen
     found.map(Some).ok_or(NoPart::Statement { line, column })
 }
 
-fn walk<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, visitor: &mut impl Visitor<'t>) {
-    match part {
-        Some(statement) => statement.walk(visitor),
-        None => tree.walk(visitor),
-    }
-}
-
-fn human<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, out: &mut Output) -> io::Result<()> {
-    let mut lines =
-        Lines { source: tree.source(), out: &mut out.stream, depth: 0, written: Ok(()) };
-    walk(tree, part, &mut lines);
-    lines.written?;
-    for error in tree.errors() {
-        let Span { start, end } = error.span;
-        writeln!(out.stream, "error {start}..{end} {error}")?;
-    }
-    Ok(())
-}
-
 /// The blocks of a function, or of all.
 fn flows<'t>(
     tree: &'t Tree<'t>,
@@ -219,125 +201,4 @@ fn flows<'t>(
         write!(out.stream, "{}", flow.dot(number))?;
     }
     writeln!(out.stream, "}}")
-}
-
-/// A line for each node and token.
-struct Lines<'t, W> {
-    source: &'t str,
-    out: W,
-    depth: usize,
-    written: io::Result<()>,
-}
-
-impl<W: Write> Lines<'_, W> {
-    fn line(&mut self, kind: &str, span: Span, text: &str) {
-        // Depth has no limit, and neither has a terminal's patience.
-        let indent = 2 * self.depth.min(40);
-        let Span { start, end } = span;
-        if self.written.is_ok() {
-            self.written = writeln!(self.out, "{:indent$}{kind} {start}..{end}{text}", "");
-        }
-    }
-}
-
-impl<'t, W: Write> Visitor<'t> for Lines<'t, W> {
-    fn enter(&mut self, node: Node<'t>) {
-        self.line(node.kind.text(), node.span, "");
-        self.depth += 1;
-    }
-
-    fn leaf(&mut self, leaf: Leaf) {
-        if leaf.kind != LeafKind::WhiteSpace {
-            let text = format!(" {}", visible(leaf.span.text(self.source)));
-            self.line(leaf.kind.text(), leaf.span, &text);
-        }
-    }
-
-    fn leave(&mut self, _: Node<'t>) {
-        self.depth -= 1;
-    }
-}
-
-fn json<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>) -> io::Result<()> {
-    let names = Names::of(tree);
-    let out = io::BufWriter::with_capacity(1 << 16, plain_output());
-    let mut objects = Objects { tree, names, out, is_first: true, written: Ok(()) };
-    walk(tree, part, &mut objects);
-    objects.written?;
-    writeln!(objects.out)?;
-    objects.out.flush()
-}
-
-/// One object, written as it is visited.
-struct Objects<'t, W> {
-    tree: &'t Tree<'t>,
-    names: Names,
-    out: W,
-    /// Whether nothing stands before the next object in its list.
-    is_first: bool,
-    written: io::Result<()>,
-}
-
-impl<W: Write> Objects<'_, W> {
-    fn write(&mut self, text: &str) {
-        if self.written.is_ok() {
-            self.written = self.out.write_all(text.as_bytes());
-        }
-    }
-
-    /// Begins an object: all but its last `}`.
-    fn begin(&mut self, kind: &str, span: Span, more: &[(&str, serde_json::Value)]) {
-        let comma = if self.is_first { "" } else { "," };
-        let Span { start, end } = span;
-        self.write(&format!(r#"{comma}{{"kind":"{kind}","start":{start},"end":{end}"#));
-        for (key, value) in more {
-            self.write(&format!(r#","{key}":{value}"#));
-        }
-    }
-
-    /// The place where the name of a leaf is declared.
-    fn declaration(&self, leaf: Leaf) -> Option<Span> {
-        let found = self.names.use_of(leaf.span).filter(|it| it.span == leaf.span)?;
-        Some(self.names.symbol(found.symbol()?).name)
-    }
-}
-
-impl<'t, W: Write> Visitor<'t> for Objects<'t, W> {
-    fn enter(&mut self, node: Node<'t>) {
-        let source = self.tree.source();
-        let mut more = Vec::new();
-        if node.kind == NodeKind::Module {
-            let errors = self.tree.errors().iter().map(|error| {
-                let Span { start, end } = error.span;
-                json!({ "message": error.to_string(), "start": start, "end": end })
-            });
-            more.push(("errors", errors.collect()));
-        }
-        if let Some(StatementKind::Instruction(it)) = node.statement.map(Statement::kind) {
-            let text = |span: Span| span.text(source);
-            more.push(("mnemonic", text(it.mnemonic()).into()));
-            more.push(("modifiers", it.modifiers().map(text).collect()));
-            more.push(("operands", it.operands().map(|operand| operand.text()).collect()));
-        }
-        self.begin(node.kind.text(), node.span, &more);
-        self.write(r#","children":["#);
-        self.is_first = true;
-    }
-
-    fn leaf(&mut self, leaf: Leaf) {
-        let mut more = vec![("text", leaf.span.text(self.tree.source()).into())];
-        if leaf.kind == LeafKind::Identifier
-            && let Some(Span { start, end }) = self.declaration(leaf)
-        {
-            more.push(("declaration", json!({ "start": start, "end": end })));
-        }
-        self.begin(leaf.kind.text(), leaf.span, &more);
-        self.write("}");
-        self.is_first = false;
-    }
-
-    fn leave(&mut self, _: Node<'t>) {
-        self.write("]}");
-        self.is_first = false;
-    }
 }

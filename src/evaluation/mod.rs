@@ -1,24 +1,32 @@
 //! One instruction on one set of inputs, for people: results, steps, and how ptxas differs.
 
+mod record;
 mod show;
 mod values;
 
 use std::io::{self, Write};
 
-pub(crate) use values::{Registers, word, words};
+pub(crate) use record::Failure;
+pub use record::Record;
+pub(crate) use values::word;
+pub use values::{Registers, words};
 
 use crate::explain;
 use crate::ir::Program;
 use crate::video::{Instruction, Semantics};
 
 /// An instruction with the words that its sources hold.
-pub(crate) struct Evaluation<'i> {
-    pub(crate) instruction: &'i Instruction,
-    pub(crate) semantics: &'i [Semantics],
-    pub(crate) words: [u32; 3],
+pub struct Evaluation<'i> {
+    /// The instruction.
+    pub instruction: &'i Instruction,
+    /// The semantics to show.
+    pub semantics: &'i [Semantics],
+    /// The words of `a`, `b` and `c`.
+    pub words: [u32; 3],
     /// Whether each step is shown.
-    pub(crate) trace: bool,
-    pub(crate) unicode: bool,
+    pub trace: bool,
+    /// Whether characters outside of ASCII are used.
+    pub unicode: bool,
 }
 
 /// Semantics that are shown as one.
@@ -29,7 +37,11 @@ struct SemanticsGroup {
 }
 
 impl Evaluation<'_> {
-    pub(crate) fn write(&self, text: &mut impl Write) -> io::Result<()> {
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// An error in writing.
+    pub fn write(&self, text: &mut impl Write) -> io::Result<()> {
         let &Evaluation { instruction, semantics, words: [a, b, c], trace, unicode } = self;
         let registers = Registers::of(instruction);
         let mut groups: Vec<SemanticsGroup> = Vec::new();

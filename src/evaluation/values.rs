@@ -8,14 +8,16 @@ use crate::ir::{Input, Program};
 use crate::video::{Instruction, Register};
 
 /// The registers of an instruction.
-pub(crate) struct Registers {
-    pub(crate) d: String,
+pub struct Registers {
+    /// The destination.
+    pub d: String,
     /// The sources in their places. `None` for a constant, or if there is no source.
-    pub(crate) sources: [Option<String>; 3],
+    pub sources: [Option<String>; 3],
 }
 
 impl Registers {
-    pub(crate) fn of(instruction: &Instruction) -> Registers {
+    /// Those of an instruction.
+    pub fn of(instruction: &Instruction) -> Registers {
         let name = |register: &Register| register.name().to_string();
         let sources = instruction.sources().map(|source| source.map(name));
         Registers { d: name(instruction.destination()), sources }
@@ -74,7 +76,10 @@ pub(crate) fn word(text: &str) -> Result<u32, WordError> {
 
 /// The words for the places `a`, `b`, `c`, or all errors in the given values. Places
 /// that no program reads get 0.
-pub(crate) fn words(
+///
+/// # Errors
+/// A sentence for each thing that is wrong.
+pub fn words(
     registers: &Registers,
     programs: &[Program],
     given: &[String],

@@ -33,7 +33,8 @@ pub(crate) use instruction::{formula, role_text};
 pub(crate) use lanes::parts;
 pub use lanes::svg;
 #[cfg(feature = "cli")]
-pub(crate) use single::Single;
+#[doc(hidden)]
+pub use single::Single;
 #[cfg(not(feature = "cli"))]
 use single::Single;
 #[cfg(feature = "server")]

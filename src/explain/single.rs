@@ -1,26 +1,24 @@
 //! A single instruction as ordinary PTX.
 
+use std::fmt::Write;
+
 use crate::backend::ptx::{self, Cost, FreshRegisters, Gate, Outcome, Sequence};
 use crate::isa::Target;
 use crate::video::{Instruction, Semantics};
 
 /// A single instruction as ordinary PTX, with the costs of both.
-pub(crate) struct Single {
+pub struct Single {
     /// The declarations of registers, and the statements.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// The machine instructions of both, if they were measured.
-    pub(crate) costs: Option<String>,
+    pub costs: Option<String>,
     /// Whether the instruction is better kept.
-    pub(crate) is_better_kept: bool,
+    pub is_better_kept: bool,
 }
 
 impl Single {
     /// Returns `None` if there is no ordinary PTX for it on the target.
-    pub(crate) fn new(
-        instruction: &Instruction,
-        semantics: Semantics,
-        target: Target,
-    ) -> Option<Single> {
+    pub fn new(instruction: &Instruction, semantics: Semantics, target: Target) -> Option<Single> {
         let gate = Gate::new(target, None);
         let outcome = ptx::choose(instruction, target, gate, semantics, true);
         let Outcome::Rewritten(sequence) = outcome else { return None };
@@ -31,6 +29,29 @@ impl Single {
             costs: costs(instruction, &sequence, semantics, target),
             is_better_kept: ptx::is_better_kept(instruction, &sequence, target, semantics),
         })
+    }
+
+    /// All of it, with comments about the instruction, the costs and other semantics.
+    #[cfg(feature = "cli")]
+    pub fn text(&self, instruction: &Instruction, semantics: Semantics) -> String {
+        let mut text = format!("// {instruction}\n");
+        // Writing to a string does not fail.
+        if let Some(costs) = &self.costs {
+            let keep = if self.is_better_kept { "keep it: " } else { "" };
+            let _ = writeln!(text, "// {keep}{costs}");
+        }
+        let differs: Vec<&str> = Semantics::ALL
+            .into_iter()
+            .filter(|other| instruction.lower(*other) != instruction.lower(semantics))
+            .map(Semantics::text)
+            .collect();
+        if !differs.is_empty() {
+            let _ = writeln!(text, "// as {semantics}; not as {}", differs.join(", "));
+        }
+        for line in &self.lines {
+            let _ = writeln!(text, "{line}");
+        }
+        text
     }
 }
 

@@ -11,7 +11,11 @@ use super::{FileReport, sarif};
 use crate::diagnostic::{Code, Docs, Record};
 use crate::source::{LineIndex, Span};
 
-pub(super) fn write(
+/// Writes the findings of a file, a line for each.
+///
+/// # Errors
+/// An error in writing.
+pub fn write(
     out: &mut impl Write,
     file: &FileReport<'_>,
     index: &LineIndex,

@@ -6,6 +6,7 @@ mod human;
 mod json;
 mod junit;
 mod sarif;
+pub mod tree;
 mod visible;
 
 use std::io::{self, Write};
@@ -20,6 +21,7 @@ use sarif::Sarif;
 
 pub use human::Style;
 pub(crate) use json::count as write_count;
+pub use json::write as write_json;
 pub(crate) use sarif::uri;
 pub(crate) use visible::{is_hidden, visible, visible_line, visible_lines, visible_path};
 

@@ -187,6 +187,19 @@ impl Server {
         Ok(Value::Array(shown.collect()))
     }
 
+    /// The legal video instructions that end in a part of a text.
+    fn instructions(&self, identifier: &TextDocumentIdentifier, part: Range) -> Answer {
+        let document = self.document(identifier)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(json!([])) };
+        let text = &document.text;
+        let found = statements::within(text.as_str(), &check, text.span(part, self.encoding));
+        let shown = found.into_iter().map(|it| {
+            let range = text.range(it.statement.span, self.encoding);
+            json!({ "text": it.instruction.to_string(), "range": range })
+        });
+        Ok(Value::Array(shown.collect()))
+    }
+
     pub(super) fn completion(&self, place: &TextDocumentPositionParams) -> Answer {
         let Some(here) = self.here(place)? else { return Ok(Value::Null) };
         let text = &here.document.text;
@@ -361,6 +374,11 @@ impl Server {
                         operands.map(|(name, value)| format!("{name} is {value}")).collect();
                     format!("// {}\n// {}\n{program}", found.instruction, operands.join(", "))
                 }))
+            }
+            Some("vptx.instructions") => {
+                let place = argument(0).cloned().unwrap_or_default();
+                let InlayHintParams { text_document, range, .. } = params(place)?;
+                self.instructions(&text_document, range)
             }
             Some("vptx.evaluate") => {
                 let text = argument(0).and_then(Value::as_str);

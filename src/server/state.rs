@@ -301,7 +301,9 @@ impl Server {
                 "codeActionProvider": { "codeActionKinds": kinds },
                 "documentFormattingProvider": true,
                 "documentRangeFormattingProvider": true,
-                "executeCommandProvider": { "commands": ["vptx.showProgram", "vptx.explain", "vptx.evaluate"] },
+                "executeCommandProvider": { "commands": [
+                    "vptx.showProgram", "vptx.explain", "vptx.evaluate", "vptx.instructions",
+                ] },
                 "workspace": {
                     "workspaceFolders": { "supported": true, "changeNotifications": true },
                 },

@@ -11,7 +11,7 @@
 //! Where it has nothing, the costs are those of the column before.
 
 use std::iter;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::sequence::{Arg, Line, Sequence};
 use super::{Gate, Strategy, candidates, constants};
@@ -64,19 +64,34 @@ struct Table {
 
 const STEP: usize = 64;
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let text = include_str!("costs.txt");
-    let (heads, rest) = text.split_once("\n\n").unwrap_or_default();
-    let (_, rows) = rest.split_once('\n').unwrap_or_default();
-    let ends = memchr::memchr_iter(b'\n', rows.as_bytes()).map(|end| end as u32 + 1);
-    let mut starts = [0; 128];
-    for (start, end) in starts[1..].iter_mut().zip(ends.skip(STEP - 1).step_by(STEP)) {
-        *start = end;
-    }
-    Table { heads, rows, starts }
-});
+static TABLE: OnceLock<Table> = OnceLock::new();
+
+/// Hands in the text of `costs.txt`, once. Before that, no costs are known.
+#[doc(hidden)]
+#[cfg(all(feature = "costs-apart", target_family = "wasm"))]
+pub fn load_costs(text: String) {
+    TABLE.get_or_init(|| Table::of(text.leak()));
+}
 
 impl Table {
+    /// The table, unless it comes later.
+    fn get() -> Option<&'static Table> {
+        #[cfg(not(all(feature = "costs-apart", target_family = "wasm")))]
+        TABLE.get_or_init(|| Table::of(include_str!("costs.txt")));
+        TABLE.get()
+    }
+
+    fn of(text: &'static str) -> Table {
+        let (heads, rest) = text.split_once("\n\n").unwrap_or_default();
+        let (_, rows) = rest.split_once('\n').unwrap_or_default();
+        let ends = memchr::memchr_iter(b'\n', rows.as_bytes()).map(|end| end as u32 + 1);
+        let mut starts = [0; 128];
+        for (start, end) in starts[1..].iter_mut().zip(ends.skip(STEP - 1).step_by(STEP)) {
+            *start = end;
+        }
+        Table { heads, rows, starts }
+    }
+
     fn row(&self, number: usize) -> Option<&'static str> {
         let start = *self.starts.get(number / STEP)?;
         self.rows[start as usize..].lines().nth(number % STEP)
@@ -104,11 +119,12 @@ impl Instruction {
         }
         let column = column_of(target)?;
         let (head, cell) = class(self);
-        let heads = TABLE.heads;
+        let table = Table::get()?;
+        let heads = table.heads;
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
-        let row = TABLE.row(usize::from_str_radix(code, 36).ok()?)?;
+        let row = table.row(usize::from_str_radix(code, 36).ok()?)?;
         let own = row.split(';').take(column + 1).filter(|it| !it.is_empty()).last()?;
         read_cell(own)
     }

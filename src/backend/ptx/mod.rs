@@ -49,6 +49,9 @@ pub use cost::Cost;
 #[cfg(feature = "explain")]
 pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
+#[cfg(all(feature = "costs-apart", target_family = "wasm"))]
+pub use cost::load_costs;
+#[doc(hidden)]
 pub use cost::{KINDS, class};
 pub(crate) use cost::{cheaper_on_all, cheapest, cost_of};
 pub use emit::{FreshRegisters, Unavailable};

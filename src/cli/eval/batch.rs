@@ -7,10 +7,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::lines::{LONGEST, Line, Lines};
-use super::record::{Failure, Record};
 use crate::cli::{FAILED, FOUND, Output, trouble};
 use crate::diagnostic::Code;
-use crate::evaluation::{Registers, word};
+use crate::evaluation::{Failure, Record, Registers, word};
 use crate::ir::{Input, Program};
 use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};

@@ -298,6 +298,42 @@ fn hovers_explain() {
     assert_eq!(client.end(), 0);
 }
 
+/// The legal instructions of a part, spelled as the manual does, where they stand.
+#[test]
+fn instructions_of_a_part() {
+    let folder = Folder::new("server-instructions");
+    let (module, source) = (uri(&folder, "a.ptx"), uri(&folder, "b.cu"));
+    let mut client = Client::usual(&folder.0);
+    client.open(&module, "ptx", MODULE);
+    client.open(&source, "cuda-cpp", SOURCE);
+    let place = |line: u32, character: u32| json!({ "line": line, "character": character });
+    let scalar = json!({
+        "text": "vadd.s32.s32.s32.sat %r1, %r2, %r3.b1;",
+        "range": { "start": place(5, 4), "end": place(5, 42) },
+    });
+    let simd = json!({
+        "text": "vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;",
+        "range": { "start": place(6, 4), "end": place(6, 41) },
+    });
+    let inline = json!({
+        "text": "vadd.s32.s32.s32.sat %0, %1, %2;",
+        "range": { "start": place(2, 7), "end": place(2, 39) },
+    });
+    let cases = [
+        (&module, [0, 9], json!([scalar, simd])),
+        (&module, [6, 7], json!([simd])),
+        (&module, [7, 8], json!([])),
+        (&source, [0, 5], json!([inline])),
+    ];
+    for (uri, [start, end], expected) in cases {
+        let range = json!({ "start": place(start, 0), "end": place(end, 0) });
+        let part = json!({ "textDocument": { "uri": uri }, "range": range });
+        let params = json!({ "command": "vptx.instructions", "arguments": [part] });
+        assert_eq!(client.ask("workspace/executeCommand", &params), expected);
+    }
+    assert_eq!(client.end(), 0);
+}
+
 #[test]
 fn completions_and_signatures_come_in_the_order_of_the_manual() {
     let folder = Folder::new("server-completion");

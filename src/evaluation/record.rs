@@ -10,28 +10,29 @@ use crate::video::Semantics;
 
 /// The reason why a line or an instruction has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     /// The code of a finding, or `malformed`.
-    pub(super) code: &'static str,
+    pub(crate) code: &'static str,
     /// The message, on one line.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 impl Failure {
     /// The failure of a malformed line.
-    pub(super) fn malformed(message: impl Into<String>) -> Failure {
+    pub(crate) fn malformed(message: impl Into<String>) -> Failure {
         Failure::new("malformed", &message.into())
     }
 
-    pub(super) fn new(code: &'static str, message: &str) -> Failure {
+    pub(crate) fn new(code: &'static str, message: &str) -> Failure {
         // Some line readers also end a line at these two.
         let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         Failure { code, message: message.replace(breaks, " ") }
     }
 }
 
+/// What an instruction computes, or why that is not known.
 #[derive(Serialize)]
-pub(super) struct Record<'a> {
+pub struct Record<'a> {
     line: Option<u64>,
     instruction: Option<&'a str>,
     results: Option<BTreeMap<&'static str, Word>>,
@@ -46,7 +47,8 @@ struct Word {
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn of_results<'s>(
+    /// The results of an instruction, which may stand in a numbered line.
+    pub fn of_results<'s>(
         line: Option<u64>,
         instruction: &'a str,
         results: impl Iterator<Item = (&'s Semantics, u32)>,
@@ -57,7 +59,7 @@ impl<'a> Record<'a> {
         Record { line, instruction: Some(instruction), results: Some(results), error: None }
     }
 
-    pub(super) fn of_failure(
+    pub(crate) fn of_failure(
         line: Option<u64>,
         instruction: Option<&'a str>,
         error: &'a Failure,
@@ -65,7 +67,11 @@ impl<'a> Record<'a> {
         Record { line, instruction, results: None, error: Some(error) }
     }
 
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    /// Writes the record and the end of a line.
+    ///
+    /// # Errors
+    /// An error in writing.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         serde_json::to_writer(&mut *out, self).map_err(io::Error::from)?;
         out.write_all(b"\n")
     }
