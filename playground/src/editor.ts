@@ -63,6 +63,8 @@ export interface Listener {
     /** The text or the cursor changed. */
     changed: () => void;
     found: (findings: Finding[]) => void;
+    /** Goes to the findings; false if there are none. */
+    toFindings: () => boolean;
 }
 
 const SEVERITIES = { 1: 'error', 2: 'warning', 3: 'info' } as const;
@@ -104,6 +106,7 @@ export class Editor {
                     drawSelection(), bracketMatching(), closeBrackets(), highlightSelectionMatches(),
                     syntaxHighlighting(colours), lintGutter(),
                     keymap.of([
+                        { key: 'Mod-.', run: () => this.listener.toFindings() },
                         ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap,
                         ...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap,
                         ...findReferencesKeymap,

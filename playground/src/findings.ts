@@ -55,6 +55,14 @@ export class Findings {
         }
     }
 
+    /** Goes to the finding that is nearest to the cursor, or to the first one. */
+    focus(): boolean {
+        this.follow();
+        const open = this.items.find(({ details }) => details.open) ?? this.items[0];
+        open?.details.querySelector('summary')!.focus();
+        return open !== undefined;
+    }
+
     private item(finding: Finding): HTMLDetailsElement {
         const { code, message, range, severity } = finding;
         const [first, ...help] = message.split('\n');
@@ -65,10 +73,10 @@ export class Findings {
             this.editor().select(range);
             this.editor().view.focus();
         });
-        const actions = element('div', 'fixes', place);
         const about = element('button', '', `About ${code}`);
         about.type = 'button';
         about.addEventListener('click', () => this.explain(code));
+        const actions = element('div', 'fixes', place, about);
         const summary = element('summary', '', element('span', `severity ${name}`, `${name} ${code}`), ' ', first);
         const body = help.length > 0 ? [element('p', 'help', help.join('\n'))] : [];
         const details = element('details', '', summary, ...body, actions);
@@ -78,7 +86,8 @@ export class Findings {
             }
             details.dataset.asked = 'yes';
             const fixes = await this.editor().fixes(finding);
-            actions.append(...fixes.map((fix) => {
+            fixes.sort((one, other) => Number(other.isPreferred ?? false) - Number(one.isPreferred ?? false));
+            actions.prepend(...fixes.map((fix) => {
                 const button = element('button', fix.isPreferred ? 'preferred' : '', fix.title);
                 button.type = 'button';
                 button.addEventListener('click', () => {
@@ -86,7 +95,7 @@ export class Findings {
                     this.editor().view.focus();
                 });
                 return button;
-            }), about);
+            }));
         });
         return details;
     }

@@ -220,9 +220,12 @@ export class Lanes {
         const root = document.createElement('div');
         const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement as unknown as SVGElement;
         root.attachShadow({ mode: 'open' }).append(svg);
-        // It may shrink a little where room is short; then it scrolls.
+        // It may shrink a little where room is short, so that two stand side by side; then it
+        // scrolls.
         const width = Number(svg.getAttribute('width'));
-        Object.assign(svg.style, { width: '100%', height: 'auto', minWidth: `${0.78 * width}px`, maxWidth: `${width}px` });
+        const least = `${Math.round(0.78 * width)}px`;
+        Object.assign(svg.style, { width: '100%', height: 'auto', minWidth: least, maxWidth: `${width}px` });
+        figure.style.flexBasis = least;
         host.append(root);
         figure.append(caption, host);
         return { figure, picture: stagesOf(svg) };

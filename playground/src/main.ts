@@ -28,6 +28,7 @@ const editor: Editor = new Editor(find('editor'), vptx, {
         findings.show(all);
         document.body.dataset.findings = String(all.length);
     },
+    toFindings: () => findings.focus(),
 });
 const findings = new Findings(() => editor, about);
 

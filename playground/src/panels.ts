@@ -48,6 +48,15 @@ function output(label: string, text: string): HTMLElement {
     return make('div', { className: 'output' }, pre, copy);
 }
 
+/** A text of which the end is seen first: what a header starts with is the same for all. */
+function fromEnd(shown: HTMLElement): HTMLElement {
+    const pre = shown.querySelector('pre')!;
+    requestAnimationFrame(() => {
+        pre.scrollTop = pre.scrollHeight;
+    });
+    return shown;
+}
+
 function trouble(error: unknown): HTMLElement {
     return make('p', { className: 'trouble' }, error instanceof Error ? error.message : String(error));
 }
@@ -143,7 +152,7 @@ const c: View = async (context) => {
     const semantics = semanticsOf(context);
     return [
         make('div', { className: 'controls' }, chosenSemantics(context)),
-        output('C', await vptx.cFunction(instruction, semantics)),
+        fromEnd(output('C', await vptx.cFunction(instruction, semantics))),
         ...state.language === 'cuda'
             ? [later('The whole source, with calls in place of asm', async () => {
                 const { text, header } = await vptx.port(state.text, semantics);
@@ -248,6 +257,9 @@ export class Panels {
             tab.tabIndex = at === chosen ? 0 : -1;
             this.panels[at].hidden = at !== chosen;
         });
+        // On a narrow screen, the list scrolls; the page stays.
+        const [tab, list] = [this.tabs[chosen], this.tabs[chosen].parentElement!];
+        list.scrollLeft = tab.offsetLeft - list.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
         this.shows += 1;
         const own = this.shows;
         const isCurrent = () => own === this.shows;

@@ -63,6 +63,13 @@ async function violations(page) {
     return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(' | ')}`);
 }
 
+async function picture(page, { width, colorScheme }, name) {
+    if (shots) {
+        mkdirSync(shots, { recursive: true });
+        await page.screenshot({ path: join(shots, `${width}-${colorScheme}-${name}.png`), fullPage: true });
+    }
+}
+
 async function examples() {
     const looks = quick
         ? [{ width: 390, colorScheme: 'dark' }]
@@ -78,15 +85,16 @@ async function examples() {
             const isWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
             check(isWide, false, `${name} is wider than ${look.width} pixels`);
             check(await violations(page), [], name);
+            await picture(page, look, `${names.indexOf(name)}`);
             for (const tab of quick ? [] : await page.getByRole('tab').all()) {
                 await tab.click();
                 await page.waitForTimeout(150);
                 check(await page.locator('[role=tabpanel]:not([hidden]) .trouble').filter({ hasText: /./ }).count(), 0, name);
-                check(await violations(page), [], `${name}, ${await tab.textContent()}`);
-            }
-            if (shots) {
-                mkdirSync(shots, { recursive: true });
-                await page.screenshot({ path: join(shots, `${look.width}-${look.colorScheme}-${names.indexOf(name)}.png`), fullPage: true });
+                const title = await tab.textContent();
+                check(await violations(page), [], `${name}, ${title}`);
+                if (name === 'asm in CUDA') {
+                    await picture(page, look, title);
+                }
             }
         }
         await done();
@@ -112,6 +120,23 @@ async function fixes() {
     await findings(page, 1);
     await page.locator('#fix').click();
     await page.waitForFunction(() => document.querySelector('#instruction').textContent.startsWith('vmin2.u32.u32.u32.sat'));
+    // From a mistake to its fix and back by keys.
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('vset2.add.u32.u32.lt d, a, b, c;');
+    await findings(page, 1);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ControlOrMeta+.');
+    await page.waitForSelector('#findings .preferred');
+    for (let at = 0; at < 8; at += 1) {
+        await page.keyboard.press('Tab');
+        if (await page.evaluate(() => document.activeElement.className === 'preferred')) {
+            break;
+        }
+    }
+    await page.keyboard.press('Enter');
+    await findings(page, 0);
+    check(await page.evaluate(() => document.activeElement.className.includes('cm-content')), true);
     // Completion.
     await page.keyboard.press('Escape');
     await page.locator('.cm-content').click();
