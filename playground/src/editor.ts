@@ -2,8 +2,6 @@
 
 import { closeBrackets } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { cpp } from '@codemirror/lang-cpp';
-import { python } from '@codemirror/lang-python';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, forceLinting, linter, lintGutter, lintKeymap } from '@codemirror/lint';
 import {
@@ -79,8 +77,12 @@ const colours = HighlightStyle.define([
     { tag: [tags.function(tags.variableName), tags.definition(tags.variableName)], class: 'tok-function' },
 ]);
 
-/** The base of a language; the server knows PTX in it. */
-const BASES: Record<LanguageName, Extension> = { ptx: [], cuda: cpp(), python: python() };
+/** The base of a language, loaded when it is wanted; the server knows PTX in it. */
+const BASES: Record<LanguageName, () => Promise<Extension>> = {
+    ptx: async () => [],
+    cuda: async () => (await import('@codemirror/lang-cpp')).cpp(),
+    python: async () => (await import('@codemirror/lang-python')).python(),
+};
 
 function uriOf(language: LanguageName): string {
     return `untitled:${language}`;
@@ -91,6 +93,7 @@ export class Editor {
     private readonly client: LSPClient;
     private readonly language = new Compartment();
     private name: LanguageName = 'ptx';
+    private opened = 0;
 
     constructor(parent: HTMLElement, vptx: Vptx, private readonly listener: Listener) {
         this.client = new LSPClient({
@@ -119,14 +122,14 @@ export class Editor {
                         }
                     }),
                     EditorView.contentAttributes.of({ 'aria-label': 'Source text', tabindex: '0' }),
-                    this.language.of(this.extensions('ptx')),
+                    this.language.of(this.extensions('ptx', [])),
                 ],
             }),
         });
     }
 
-    private extensions(name: LanguageName): Extension {
-        return [BASES[name], this.client.plugin(uriOf(name), name)];
+    private extensions(name: LanguageName, base: Extension): Extension {
+        return [base, this.client.plugin(uriOf(name), name)];
     }
 
     get text(): string {
@@ -139,11 +142,18 @@ export class Editor {
     }
 
     /** Opens a text with the cursor in a line, from 1. */
-    open(text: string, language: LanguageName, line: number): void {
+    async open(text: string, language: LanguageName, line: number): Promise<void> {
+        this.opened += 1;
+        const own = this.opened;
+        const base = await BASES[language]();
+        if (own !== this.opened) {
+            // Another one was opened since.
+            return;
+        }
         this.name = language;
         this.view.dispatch({
             changes: { from: 0, to: this.view.state.doc.length, insert: text },
-            effects: this.language.reconfigure(this.extensions(language)),
+            effects: this.language.reconfigure(this.extensions(language, base)),
         });
         const { doc } = this.view.state;
         const at = doc.line(Math.min(line, doc.lines));

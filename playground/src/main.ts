@@ -96,13 +96,13 @@ function remember(): void {
     }, 300);
 }
 
-function open(next: State): void {
+async function open(next: State): Promise<void> {
     Object.assign(state, next);
     find<HTMLSelectElement>('language').value = state.language;
     context.instruction = '';
     found = undefined;
     delete document.body.dataset.ready;
-    editor.open(state.text, state.language, state.line);
+    await editor.open(state.text, state.language, state.line);
     soon();
 }
 
@@ -128,12 +128,12 @@ const examples = find<HTMLSelectElement>('example');
 examples.append(new Option('Choose…', ''), ...EXAMPLES.map(({ name }, at) => new Option(name, String(at))));
 examples.addEventListener('change', () => {
     if (examples.value) {
-        open(example(Number(examples.value)));
+        void open(example(Number(examples.value)));
         examples.value = '';
     }
 });
 find<HTMLSelectElement>('language').addEventListener('change', ({ target }) => {
-    open({ ...state, language: (target as HTMLSelectElement).value as LanguageName });
+    void open({ ...state, language: (target as HTMLSelectElement).value as LanguageName });
 });
 find('format').addEventListener('click', () => {
     if (state.language === 'ptx') {
@@ -155,9 +155,9 @@ find('share').addEventListener('click', async () => {
 
 async function start(): Promise<void> {
     try {
-        open(await read(window.location.hash.slice(1)) ?? example(0));
+        await open(await read(window.location.hash.slice(1)) ?? example(0));
     } catch (error) {
-        open(example(0));
+        await open(example(0));
         say(error instanceof Error ? error.message : String(error));
     }
 }
