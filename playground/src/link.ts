@@ -36,6 +36,9 @@ export const START: State = {
 /** Texts of this length and above are compressed. */
 const LONG = 600;
 
+/** A longer text, in characters, is not kept: browsers and mail cut such links. */
+export const LONGEST = 200_000;
+
 async function through(bytes: BlobPart, stream: CompressionStream | DecompressionStream) {
     return new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer();
 }

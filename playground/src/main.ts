@@ -3,7 +3,7 @@
 import { Editor, type Found } from './editor';
 import { EXAMPLES } from './examples';
 import { Findings } from './findings';
-import { type LanguageName, read, START, type State, written } from './link';
+import { type LanguageName, LONGEST, read, START, type State, written } from './link';
 import { type Context, Panels } from './panels';
 import { Vptx } from './vptx';
 
@@ -90,6 +90,9 @@ let saving = 0;
 /** Keeps the state in the address. */
 function remember(): void {
     window.clearTimeout(saving);
+    if (state.text.length > LONGEST) {
+        return;
+    }
     saving = window.setTimeout(async () => {
         saved = `#${await written(state)}`;
         window.history.replaceState(null, '', saved);
@@ -147,6 +150,10 @@ find('fix').addEventListener('click', async () => {
     say(await editor.fixAll() ? '' : 'No finding has a safe fix.');
 });
 find('share').addEventListener('click', async () => {
+    if (state.text.length > LONGEST) {
+        say('The text is too long for a link.');
+        return;
+    }
     const link = new URL(`#${await written(state)}`, window.location.href);
     window.history.replaceState(null, '', link);
     await navigator.clipboard.writeText(link.href);
