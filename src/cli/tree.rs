@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::{Args, ValueEnum};
 use thiserror::Error;
 
 use super::outputs::ptx_bytes;
@@ -19,7 +20,6 @@ use crate::source::{LineIndex, decoded, nearest};
 use crate::syntax::{self, Function, Statement, StatementKind, Tree};
 use crate::workspace::input::Input;
 use crate::workspace::kind::OnlyPtx;
-use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

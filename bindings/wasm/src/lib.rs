@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde_json::json;
 use vptx::backend::ptx::RewriteOptions;
 use vptx::backend::{c, llvm};
+use vptx::diagnostic::Docs;
 use vptx::evaluation::{Evaluation, Record, Registers, words};
 use vptx::explain::{self, Single};
 use vptx::isa::Target;
@@ -78,7 +79,7 @@ pub fn check(text: &str, language: &str, name: &str) -> Result<String> {
     let options = CheckOptions::default().with_language(named(language)?);
     let diagnostics = &*vptx::check(text, &options);
     let file = FileReport { path: Path::new(name), source: text, diagnostics };
-    written(|out| write_json(out, &file, &LineIndex::new(text)))
+    written(|out| write_json(out, &file, &LineIndex::new(text), &Docs::default()))
 }
 
 /// A PTX text as `vptx fmt` writes it.
