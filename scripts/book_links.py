@@ -34,8 +34,10 @@ def read(path):
 
 def main(folder):
     root = Path(folder).resolve()
-    # All pages on one, for printing, and the one for addresses that do not exist.
-    paths = [path for path in sorted(root.rglob("*.html")) if path.name not in ("print.html", "404.html")]
+    # All pages on one, for printing, the one for addresses that do not exist, and the playground,
+    # whose fragments are texts.
+    others = root / "print.html", root / "404.html", root / "playground" / "index.html"
+    paths = [path for path in sorted(root.rglob("*.html")) if path not in others]
     pages = {path: read(path) for path in paths}
     wrong, count = [], 0
     for path, page in pages.items():

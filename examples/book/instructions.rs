@@ -12,8 +12,8 @@ use crate::bars::{Bar, chart, costs};
 use crate::enrich::inlined;
 
 /// The page of a mnemonic: that of `vptx explain`, with pictures and functions. `savings` is the
-/// page with the average costs.
-pub(crate) fn page(mnemonic: Mnemonic, savings: &str) -> Result<String> {
+/// page with the average costs. Where the book has the playground, the page shows it on demand.
+pub(crate) fn page(mnemonic: Mnemonic, savings: &str, has_playground: bool) -> Result<String> {
     let text = explain::page(mnemonic.text(), Target::sm(90))?;
     let (head, sections) = text.split_once("\n## ").ok_or("a page without sections")?;
     let mut page = format!("{head}\n{}\n", links(mnemonic));
@@ -24,7 +24,8 @@ pub(crate) fn page(mnemonic: Mnemonic, savings: &str) -> Result<String> {
         let body = match heading {
             "Example" => {
                 let lanes = explain::svg(&instruction, Some(example.inputs), &Semantics::ALL);
-                format!("{}\n\n{}", body.trim_end(), inlined("lanes", &lanes)?)
+                let own = if has_playground { playground(&example) } else { String::new() };
+                format!("{}\n\n{}\n{own}", body.trim_end(), inlined("lanes", &lanes)?)
             }
             "Under ptxas" => deviations(body),
             "As ordinary PTX" => {
@@ -42,6 +43,26 @@ pub(crate) fn page(mnemonic: Mnemonic, savings: &str) -> Result<String> {
         llvm(&instruction)?
     )?;
     Ok(page)
+}
+
+/// The playground with an example. It loads when the reader opens it.
+fn playground(example: &video::Example) -> String {
+    let [a, b, c] = example.inputs;
+    let mut state = String::from("text=");
+    for byte in example.text.bytes() {
+        // Writing to a string never fails.
+        let _ = if byte.is_ascii_alphanumeric() {
+            write!(state, "{}", char::from(byte))
+        } else {
+            write!(state, "%{byte:02X}")
+        };
+    }
+    let address = format!("../playground/index.html#{state}&amp;a={a:#x}&amp;b={b:#x}&amp;c={c:#x}");
+    format!(
+        "\n<details class=\"playground\"><summary>Try it</summary>\n\
+         <p><a href=\"{address}\">In a page of its own</a></p>\n\
+         <iframe title=\"The playground\" loading=\"lazy\" src=\"{address}\"></iframe>\n</details>\n"
+    )
 }
 
 /// Where else to look.

@@ -27,7 +27,9 @@ use vptx::video::Deviation;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("usage: book FOLDER")?);
+    let mut arguments = std::env::args_os().skip(1);
+    let folder = PathBuf::from(arguments.next().ok_or("usage: book FOLDER [--playground]")?);
+    let has_playground = arguments.next().is_some_and(|it| it == "--playground");
     let summary = folder.join("SUMMARY.md");
     let mut chapters = fs::read_to_string(&summary)?;
 
@@ -40,7 +42,7 @@ fn main() -> Result<()> {
     let savings = fs::read_to_string(folder.join("rewriting/savings.md"))?;
     for &mnemonic in Mnemonic::ALL {
         let path = format!("instructions/{mnemonic}.md");
-        write_page(&folder.join(&path), &instructions::page(mnemonic, &savings)?)?;
+        write_page(&folder.join(&path), &instructions::page(mnemonic, &savings, has_playground)?)?;
         add_chapter(&mut chapters, "instructions.md", mnemonic.text(), &path)?;
     }
     write_page(&folder.join("modifiers.md"), &modifiers()?)?;

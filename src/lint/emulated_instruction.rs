@@ -107,3 +107,22 @@ fn shown(block: &str) -> String {
     }
     shown.join("\n").replace('\t', "    ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_blocks_are_cut_and_lose_their_indentation() {
+        let block = |lines: usize| {
+            let lines = (0..lines).map(|number| format!("    not.b32 d, {number};"));
+            format!("{{\n{}\n    }}", lines.collect::<Vec<_>>().join("\n"))
+        };
+        let text = shown(&block(10));
+        assert!(text.starts_with("{\nnot.b32 d, 0;\n") && text.ends_with("d, 9;\n}"), "{text}");
+        assert_eq!(text.lines().count(), 12);
+        let text = shown(&block(11));
+        assert!(text.ends_with("d, 10;\n…"), "{text}");
+        assert_eq!(text.lines().count(), 13);
+    }
+}

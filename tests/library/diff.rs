@@ -837,6 +837,17 @@ fn blocks_move(clear: bool, is_renamed: bool, turns: usize) -> Faults {
     faults
 }
 
+/// It is the first of all that changed.
+#[test]
+fn a_statement_like_no_other_moves_alone() {
+    let function = |body: &str| format!(".func f(.reg .b32 a) {{ .reg .b32 x, y, z; {body} }}");
+    let stays = "shl.b32 y, a, 3; xor.b32 z, a, y; sub.u32 y, y, z;";
+    let old = function(&format!("popc.b32 x, a; {stays}"));
+    let new = function(&format!("{stays} popc.b32 x, a;"));
+    let changes = diff(&old, &new).expect("both are PTX");
+    assert_eq!(kinds(&changes), [0, 0, 1, 1], "{}", told(&changes));
+}
+
 #[test]
 fn a_moved_block_moves() {
     blocks_move(true, false, 100).end(40);
