@@ -146,7 +146,8 @@ fn place(piece: &str) -> Option<(String, String)> {
 fn picture(line: &str) -> Option<&str> {
     let rest = line.trim_end().strip_prefix("![")?;
     let (_, file) = rest.split_once("](")?;
-    file.strip_suffix(')').filter(|file| file.ends_with(".svg"))
+    let file = file.strip_suffix(')')?;
+    Path::new(file).extension().is_some_and(|it| it == "svg").then_some(file)
 }
 
 /// A picture as a part of a page. Its colours follow the theme of the book, not of the system, and

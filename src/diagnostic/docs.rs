@@ -67,10 +67,14 @@ impl FromStr for Docs {
         if !is_known || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
             return Err(InvalidDocs(text.into()));
         }
-        Ok(if text.contains(PLACE) {
-            Docs::Pages(text.into())
-        } else {
-            Docs::Book(text.trim_end_matches('/').into())
-        })
+        if !text.contains(PLACE) {
+            return Ok(Docs::Book(text.trim_end_matches('/').into()));
+        }
+        // Settings may come with the sources of others, and the system may start some files. A book
+        // has pages of HTML only.
+        if text.starts_with("file:") {
+            return Err(format!("`{text}`: only http and https addresses take `{PLACE}`"));
+        }
+        Ok(Docs::Pages(text.into()))
     }
 }

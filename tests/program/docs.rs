@@ -62,7 +62,14 @@ fn findings_link_where_the_user_says() {
 fn only_addresses_of_pages_are_taken() {
     let folder = Folder::new("docs-wrong");
     folder.write("a.ptx", V401);
-    for address in ["javascript:alert(1)", "file://server/x", "/book", "https://a b", "ftp://x"] {
+    for address in [
+        "javascript:alert(1)",
+        "file://server/x",
+        "/book",
+        "https://a b",
+        "ftp://x",
+        "file:///bin/{code}",
+    ] {
         let output = run(program(), &folder.0, &["check", "a.ptx"], &[("VPTX_DOCS_URL", address)]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{address}");

@@ -14,7 +14,7 @@ const LINE: usize = 16;
 const MARGIN: usize = 16;
 /// Between two blocks, and between two branches beside them.
 const GAP: usize = 24;
-const WAY: usize = 12;
+const WAY: usize = 16;
 /// Where a branch leaves a block, from its bottom, and enters one, from its top.
 const PORT: usize = 10;
 /// The most characters of an instruction.
@@ -30,7 +30,7 @@ path{stroke:#6e7681}.ahead{stroke:#4493f8}.back{stroke:#f0883e}marker path{fill:
 
 /// Draws functions.
 pub(super) fn draw(flows: &[Flow<'_>]) -> String {
-    let (mut body, mut width, mut y) = (String::new(), 0, MARGIN);
+    let (mut body, mut width, mut y) = (String::new(), 2 * MARGIN, MARGIN);
     for flow in flows {
         let chart = Chart::of(flow);
         width = width.max(chart.width());
