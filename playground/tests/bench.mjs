@@ -17,14 +17,25 @@ function median(times) {
     return times.toSorted((one, other) => one - other)[times.length >> 1];
 }
 
-/** A module of functions, of which one line in ten is a video instruction. */
+/** A module of kernels without findings, of which one line in ten is a video instruction. */
 function large() {
     const lines = ['.version 8.5', '.target sm_90', '.address_size 64'];
     for (let number = 0; lines.length < LINES; number += 1) {
-        lines.push(`.func f${number}(.reg .b32 d, .reg .b32 a, .reg .b32 b)`, '{', '    .reg .b32 %r<8>;');
-        for (let at = 0; at < 9; at += 1) {
-            lines.push(...Array.from({ length: 9 }, (_, register) => `    add.u32 %r${register % 8}, a, ${register};`));
-            lines.push(`    vadd4.u32.u32.u32.sat %r${at % 8}, %r${(at + 1) % 8}, b, a;`);
+        lines.push(
+            `.visible .entry k${number}(.param .u64 out, .param .u32 a, .param .u32 b)`, '{',
+            '    .reg .b32 %r<8>;', '    .reg .b64 %rd<2>;', '    ld.param.u64 %rd0, [out];',
+        );
+        for (let at = 0; at < 8; at += 1) {
+            lines.push(`    ld.param.u32 %r${at}, [${at % 2 ? 'b' : 'a'}];`);
+        }
+        for (let at = 0; at < 80; at += 1) {
+            const [d, a, b] = [at, at + 1, at + 3].map((it) => `%r${it % 8}`);
+            lines.push(at % 10
+                ? `    mad.lo.u32 ${d}, ${a}, ${b}, ${d};`
+                : `    vadd4.u32.u32.u32.sat ${d}, ${a}, ${b}, ${d};`);
+        }
+        for (let at = 0; at < 8; at += 1) {
+            lines.push(`    st.global.u32 [%rd0+${4 * at}], %r${at};`);
         }
         lines.push('    ret;', '}', '');
     }
@@ -37,6 +48,7 @@ async function keys() {
     await page.waitForSelector('body[data-ready]');
     await page.locator('.cm-content').focus();
     await page.keyboard.press('End');
+    await page.keyboard.type(' // ');
     await page.evaluate(() => {
         let start = 0;
         window.painted = [];
@@ -50,7 +62,8 @@ async function keys() {
             .observe(document.body, { attributeFilter: ['data-findings'] });
     });
     for (let at = 0; at < 60; at += 1) {
-        await page.keyboard.press(at % 2 ? 'Backspace' : '/');
+        // In a comment: each text is a legal module.
+        await page.keyboard.press(at % 2 ? ' ' : 'a');
         await page.waitForTimeout(150);
     }
     const { painted, found } = await page.evaluate(() => ({ painted: window.painted, found: window.found }));
