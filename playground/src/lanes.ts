@@ -220,10 +220,10 @@ export class Lanes {
         const root = document.createElement('div');
         const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement as unknown as SVGElement;
         root.attachShadow({ mode: 'open' }).append(svg);
-        // It may shrink a little where room is short, so that two stand side by side; then it
-        // scrolls.
+        // It may shrink a little, so that it fits or two stand side by side; else it scrolls.
         const width = Number(svg.getAttribute('width'));
-        const least = `${Math.round(0.78 * width)}px`;
+        const small = Math.round(0.78 * width);
+        const least = `${small <= this.panel.clientWidth ? small : width}px`;
         Object.assign(svg.style, { width: '100%', height: 'auto', minWidth: least, maxWidth: `${width}px` });
         figure.style.flexBasis = least;
         host.append(root);

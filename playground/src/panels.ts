@@ -45,7 +45,7 @@ function output(label: string, text: string): HTMLElement {
     const pre = make('pre', { tabIndex: 0 }, make('code', {}, text.replace(/\n$/, '')));
     pre.setAttribute('aria-label', label);
     pre.setAttribute('role', 'region');
-    return make('div', { className: 'output' }, pre, copy);
+    return make('div', { className: 'output' }, copy, pre);
 }
 
 /** A text of which the end is seen first: what a header starts with is the same for all. */
