@@ -32,11 +32,8 @@ pub(crate) use instruction::{formula, role_text};
 #[cfg(feature = "cli")]
 pub(crate) use lanes::parts;
 pub use lanes::svg;
-#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub use single::Single;
-#[cfg(not(feature = "cli"))]
-use single::Single;
 #[cfg(feature = "server")]
 pub(crate) use targets::page as target;
 #[doc(hidden)]

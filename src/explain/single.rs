@@ -32,7 +32,6 @@ impl Single {
     }
 
     /// All of it, with comments about the instruction, the costs and other semantics.
-    #[cfg(feature = "cli")]
     pub fn text(&self, instruction: &Instruction, semantics: Semantics) -> String {
         let mut text = format!("// {instruction}\n");
         // Writing to a string does not fail.

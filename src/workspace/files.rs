@@ -262,6 +262,7 @@ pub(crate) enum Access {
 
 impl Access {
     pub(crate) fn options(self) -> OpenOptions {
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "only Unix has flags"))]
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         {

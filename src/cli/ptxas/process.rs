@@ -34,6 +34,7 @@ pub(super) struct Call<'c> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     Code(i32),
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix has signals"))]
     Signal(i32),
 }
 
