@@ -83,10 +83,13 @@
 //! - `serde` adds `Serialize` to findings, instructions and programs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// Some code serves the program or a feature alone. What is dead is judged with all features.
+#![cfg_attr(not(all(feature = "server", feature = "batch")), allow(dead_code, unused_imports))]
 
 pub mod analysis;
 pub mod backend;
 pub mod check;
+mod cores;
 // Public for tests only. It may change at any time.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -120,6 +123,7 @@ pub mod video;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+// Public for the binding for JavaScript only. It may change at any time.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod report;

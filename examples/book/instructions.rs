@@ -57,7 +57,8 @@ fn playground(example: &video::Example) -> String {
             write!(state, "%{byte:02X}")
         };
     }
-    let address = format!("../playground/index.html#{state}&amp;a={a:#x}&amp;b={b:#x}&amp;c={c:#x}");
+    let address =
+        format!("../playground/index.html#{state}&amp;a={a:#x}&amp;b={b:#x}&amp;c={c:#x}");
     format!(
         "\n<details class=\"playground\"><summary>Try it</summary>\n\
          <p><a href=\"{address}\">In a page of its own</a></p>\n\

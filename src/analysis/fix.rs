@@ -72,7 +72,6 @@ pub(crate) fn fix_new(
 
 /// How many findings of a checked text [`fix_new`] fixes: with safe fixes, and how many
 /// more with all.
-#[cfg(feature = "cli")]
 pub(crate) fn offers(
     source: &str,
     options: &CheckOptions,

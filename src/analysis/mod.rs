@@ -15,11 +15,9 @@
 mod add;
 mod embedded;
 mod fix;
-#[cfg(feature = "cli")]
 mod in_order;
 mod notebook;
 mod parse_instruction;
-#[cfg(feature = "cli")]
 mod parts;
 mod structure;
 mod suppress;
@@ -31,25 +29,19 @@ pub use add::add_ignores;
 pub use embedded::parse_asm;
 pub(crate) use embedded::{is_foreign, is_ptx};
 pub use fix::{Fixed, choose_fix, fix};
-#[cfg(feature = "cli")]
 pub(crate) use fix::{fix_new, offers};
+pub(crate) use in_order::check_in_order;
 pub use parse_instruction::ParseInstructionError;
+#[cfg(test)]
+pub(crate) use parts::in_parts_of;
+pub(crate) use parts::parse_near;
+pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part, visit_part};
 use structure::Structure;
-#[cfg(feature = "cli")]
 pub(crate) use suppress::Suppressions;
 pub use suppress::unsuppressed;
 use suppress::{MARK, suppress};
 pub(crate) use suppress::{covered_lines, may_be_marked, split};
 use waiting::Waiting;
-
-#[cfg(feature = "cli")]
-pub(crate) use in_order::check_in_order;
-#[cfg(all(test, feature = "cli"))]
-pub(crate) use parts::in_parts_of;
-#[cfg(feature = "server")]
-pub(crate) use parts::parse_near;
-#[cfg(feature = "cli")]
-pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part, visit_part};
 
 use crate::backend::ptx::gate;
 use crate::check::{
@@ -171,7 +163,6 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
 
 /// Like [`check_counted`]. Uses all cores if `in_parallel` is set and the text is large enough.
 /// `None` if there are more findings than there is room for.
-#[cfg(feature = "cli")]
 pub(crate) fn check_up_to(
     source: &str,
     options: &CheckOptions,

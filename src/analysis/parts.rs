@@ -11,15 +11,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
-#[cfg(feature = "server")]
 use super::read_module;
 use super::{CheckOptions, Checker, Preview, ReadResult, Sink, select, sort};
+use crate::cores;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::lint::KnownFacts;
 use crate::module::Module;
-#[cfg(feature = "server")]
 use crate::source::Span;
 use crate::syntax::listing::is_listing;
 use crate::syntax::{Context, Gates, Handler, Problem, WantedStatement, read_part};
@@ -122,8 +119,8 @@ pub(crate) fn each_of<'s, K: Default + Send, T: Send>(
         lock().push(kept);
         result
     };
-    for some in parts.chunks(BATCH * rayon::current_num_threads()) {
-        let results: Option<Vec<T>> = some.par_iter().map(work).collect();
+    for some in parts.chunks(BATCH * cores::count()) {
+        let results = cores::try_map(some.iter().collect(), &work);
         results?.into_iter().try_for_each(&mut take)?;
     }
     Some(())
@@ -230,7 +227,6 @@ pub(crate) fn parse_part<'p>(
 
 /// The functions around a place of a text as a module, and the offset where they start.
 /// Functions before and after them are taken to be sound.
-#[cfg(feature = "server")]
 pub(crate) fn parse_near<'s>(
     source: &'s str,
     place: Span,

@@ -1,10 +1,7 @@
 //! The rules on whole modules, which read the tree of a text.
-
-#[cfg(feature = "cli")]
 use super::visit;
 use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
-#[cfg(feature = "cli")]
 use crate::diagnostic::RuleSet;
 use crate::lint::{ModuleSubject, run_structure, wants_structure};
 use crate::module::VideoStatement;
@@ -60,7 +57,6 @@ impl<'s, 'o> Structure<'s, 'o> {
     }
 
     /// Like [`end`](Structure::end), for a text whose statements nobody has read.
-    #[cfg(feature = "cli")]
     pub(super) fn of(source: &'s str, options: &'o CheckOptions) -> Vec<Diagnostic> {
         let mut structure = Structure::new(source, options);
         if structure.statements.is_some() {

@@ -20,7 +20,6 @@ impl<'s> Waiting<'s> {
     }
 
     /// The start of the first statement. Findings to come are not before it.
-    #[cfg(feature = "cli")]
     pub(super) fn start(&self) -> Option<u32> {
         Some(self.statements.first()?.span.start)
     }

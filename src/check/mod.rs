@@ -25,7 +25,6 @@ use crate::isa::Mnemonic;
 use crate::syntax::Token;
 
 pub(crate) use instruction::{Names, check as check_instruction};
-#[cfg(feature = "cli")]
 pub(crate) use language::is_module;
 pub use language::{Language, UnknownLanguage};
 pub(crate) use operands::is_ignored;

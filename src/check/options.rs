@@ -69,7 +69,6 @@ pub struct CheckOptions {
 
 impl CheckOptions {
     /// Options to find instructions and errors without advice.
-    #[cfg(feature = "diff")]
     pub(crate) fn errors_only() -> CheckOptions {
         CheckOptions::default().with_rules(RuleSet::ERRORS)
     }

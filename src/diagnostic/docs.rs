@@ -55,8 +55,14 @@ const SCHEMES: [&str; 3] = ["https://", "http://", "file:///"];
 
 /// A text that is no address of documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no address: it starts with {schemes}", schemes = SCHEMES.join(", "))]
-pub struct InvalidDocs(String);
+pub enum InvalidDocs {
+    /// It is something else.
+    #[error("`{0}` is no address: it starts with {schemes}", schemes = SCHEMES.join(", "))]
+    NoAddress(String),
+    /// A page for each code in files.
+    #[error("`{0}`: only http and https addresses take `{PLACE}`")]
+    Files(String),
+}
 
 impl FromStr for Docs {
     type Err = InvalidDocs;
@@ -65,7 +71,7 @@ impl FromStr for Docs {
     fn from_str(text: &str) -> Result<Docs, InvalidDocs> {
         let is_known = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
         if !is_known || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
-            return Err(InvalidDocs(text.into()));
+            return Err(InvalidDocs::NoAddress(text.into()));
         }
         if !text.contains(PLACE) {
             return Ok(Docs::Book(text.trim_end_matches('/').into()));
@@ -73,7 +79,7 @@ impl FromStr for Docs {
         // Settings may come with the sources of others, and the system may start some files. A book
         // has pages of HTML only.
         if text.starts_with("file:") {
-            return Err(format!("`{text}`: only http and https addresses take `{PLACE}`"));
+            return Err(InvalidDocs::Files(text.into()));
         }
         Ok(Docs::Pages(text.into()))
     }

@@ -33,7 +33,7 @@ pub use code::{Code, CustomRule};
 pub use docs::{Docs, InvalidDocs};
 pub(crate) use edit::applied;
 pub use edit::{Edit, EditError, apply};
-#[cfg(feature = "cli")]
+#[cfg(feature = "serde")]
 pub(crate) use record::Record;
 pub use rule_set::{InvalidRuleSelector, RuleSelector, RuleSet};
 pub use table::table;
@@ -139,7 +139,6 @@ impl Diagnostic {
     }
 
     /// Moves it to a text in which the checked one starts after so many bytes.
-    #[cfg(feature = "cli")]
     pub(crate) fn shift(&mut self, bytes: u32) {
         self.each_span(|span| Span::new(span.start + bytes, span.end + bytes));
     }

@@ -60,7 +60,6 @@ impl<'a> Record<'a> {
 
     /// The finding in a file with this name, between two positions, with the page of its code. The file's URI tells apart
     /// names that look the same as text.
-    #[cfg(feature = "cli")]
     pub(crate) fn in_file(
         self,
         path: &'a str,

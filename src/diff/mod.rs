@@ -17,7 +17,6 @@
 //! ```
 
 mod align;
-#[cfg(feature = "cli")]
 mod figures;
 mod hunks;
 mod lines;
@@ -32,11 +31,9 @@ use thiserror::Error;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use align::Sides;
-#[cfg(feature = "cli")]
 pub(crate) use figures::Figures;
 use outline::{Function, Outline, Shapes};
 use pairs::Pairs;
-#[cfg(feature = "cli")]
 pub(crate) use pairs::without_hashes;
 use value::Values;
 
@@ -332,7 +329,6 @@ impl<'s> Comparison<'s> {
     }
 
     /// Counts what a text has.
-    #[cfg(feature = "cli")]
     pub(crate) fn figures(&self, side: Side) -> Figures<'_> {
         match side {
             Side::Old => Figures::of(&self.old),

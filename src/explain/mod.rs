@@ -27,14 +27,11 @@ use crate::video;
 use crate::video::{Deviation, Instruction, Semantics};
 
 pub(crate) use instruction::page as instruction;
-#[cfg(feature = "server")]
 pub(crate) use instruction::{formula, role_text};
-#[cfg(feature = "cli")]
 pub(crate) use lanes::parts;
 pub use lanes::svg;
 #[doc(hidden)]
 pub use single::Single;
-#[cfg(feature = "server")]
 pub(crate) use targets::page as target;
 #[doc(hidden)]
 pub use targets::tables as targets;

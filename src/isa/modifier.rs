@@ -33,7 +33,6 @@ macro_rules! modifiers {
             }
 
             /// The effect, in lines of up to 80 characters.
-            #[cfg(feature = "explain")]
             pub(crate) const fn effect(self) -> &'static str {
                 match self { $(Modifier::$variant => $effect,)* }
             }

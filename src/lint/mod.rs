@@ -53,7 +53,6 @@ use facts::Facts;
 pub(crate) use asm::{AsmOperands, AsmSubject, run_asm};
 pub(crate) use asm_output_unwritten::run_asm_flow;
 pub(crate) use asm_undeclared::DeclaredWords;
-#[cfg(feature = "cli")]
 pub(crate) use structure::wants_trees;
 pub(crate) use structure::{ModuleSubject, run_structure, wants_structure};
 pub(crate) use unfused_instructions::on_region;

@@ -93,7 +93,6 @@ const ON_VIDEO: [(Code, FunctionRule); 2] =
 const ON_FUNCTIONS: [(Code, FunctionRule); 1] = [(Code::V909, unreachable_statement::find)];
 
 /// Whether a rule is in force that reads the tree of a module, or that of an `asm`.
-#[cfg(feature = "cli")]
 pub(crate) fn wants_trees(rules: RuleSet) -> bool {
     wants_structure(rules) || rules.contains(Code::V705)
 }

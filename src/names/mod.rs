@@ -39,17 +39,14 @@
 //! Texts with errors have names, too: those of the statements that could be read.
 
 mod edits;
-#[cfg(feature = "server")]
 mod rename;
-#[cfg(all(test, feature = "server"))]
+#[cfg(test)]
 mod tests;
 mod walk;
 
+pub(crate) use rename::{RenameError, rename};
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
-
-#[cfg(feature = "server")]
-pub(crate) use rename::{RenameError, rename};
 
 use crate::source::Span;
 use crate::syntax::Tree;
@@ -332,7 +329,6 @@ impl Names {
 
     /// All places where the same thing stands, in the order of the text: of a range as a whole,
     /// those of its registers, too.
-    #[cfg(feature = "server")]
     pub(crate) fn same(&self, meaning: Meaning) -> impl Iterator<Item = &Use> {
         let is_whole = self.register(meaning).is_none();
         let is_same = move |it: &Meaning| {

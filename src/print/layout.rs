@@ -118,7 +118,6 @@ impl<'s> Layout<'s> {
 
     /// Lays out a part of a text. Returns `None` if the text after the part would not
     /// start in the same state as a whole text.
-    #[cfg(feature = "cli")]
     pub(super) fn run_part(mut self) -> Option<Vec<u8>> {
         self.read(|_| {}).ok()?;
         (self.level == 0 && !self.inline).then(|| self.writer.finish().0)

@@ -31,24 +31,17 @@ mod shapes;
 mod spacing;
 mod usual;
 mod writer;
-
-#[cfg(feature = "cli")]
 use std::borrow::Cow;
 
-use thiserror::Error;
-
-#[cfg(feature = "cli")]
 use crate::analysis::{TextPart, each_of, each_part};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
-#[cfg(feature = "cli")]
 use crate::lint::KnownFacts;
 use crate::source::{decode, line_end};
+use thiserror::Error;
 
 use layout::Layout;
-#[cfg(feature = "cli")]
 pub(crate) use normal::normalize_with;
-#[cfg(feature = "diff")]
 pub(crate) use normal::{FloatType, number};
 pub use normal::{NormalOptions, normalize};
 use writer::Writer;
@@ -179,7 +172,6 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
 
 /// Hands over the formatted text of a large one, in pieces; those that stay as they are
 /// borrow from it. `None` where it has to be formatted as a whole, or `take` wants no more.
-#[cfg(feature = "cli")]
 pub(crate) fn format_in_parts<'s>(
     source: &'s str,
     options: &FormatOptions,
@@ -195,7 +187,6 @@ pub(crate) fn format_in_parts<'s>(
 
 /// Formats the parts of a text that was cut after functions. `None` where it has to be
 /// formatted as a whole.
-#[cfg(feature = "cli")]
 fn format_texts(texts: &[String], in_parallel: bool) -> Option<Vec<String>> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let options = FormatOptions::default();
@@ -211,7 +202,6 @@ fn format_texts(texts: &[String], in_parallel: bool) -> Option<Vec<String>> {
 }
 
 /// The formatted text of a part. The buffer is free for the next part if this one stays as it is.
-#[cfg(feature = "cli")]
 fn format_part<'s>(
     part: &TextPart<'s>,
     options: &FormatOptions,
@@ -249,7 +239,7 @@ fn run(
     })
 }
 
-#[cfg(all(test, feature = "cli"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::in_parts_of;

@@ -1,12 +1,10 @@
 //! The edits that turn video instructions into the manual's spelling.
 
 use crate::analysis::{self, visit};
-#[cfg(feature = "cli")]
 use crate::analysis::{TextPart, visit_part};
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet};
 use crate::isa::Lanes;
-#[cfg(feature = "cli")]
 use crate::lint::KnownFacts;
 use crate::module::VideoStatement;
 use crate::source::Span;
@@ -60,7 +58,6 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
 
 /// Like [`edits`], for a part of a text. Returns `None` if only the whole text can give
 /// the answer.
-#[cfg(feature = "cli")]
 pub(super) fn part_edits(
     part: &TextPart<'_>,
     explicit: bool,

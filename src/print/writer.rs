@@ -144,7 +144,6 @@ impl<'s> Writer<'s> {
     }
 
     /// A writer for one part of a text.
-    #[cfg(feature = "cli")]
     pub(super) fn in_place(self, is_first: bool, is_last: bool) -> Writer<'s> {
         Writer { is_first, is_last, ..self }
     }

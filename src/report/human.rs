@@ -15,18 +15,18 @@ use crate::source::{LineIndex, Span};
 
 /// The abilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+pub(crate) struct Style {
     /// Colours, by ANSI escapes.
-    pub color: bool,
+    pub(crate) color: bool,
     /// Lines and arrows beyond ASCII.
-    pub unicode: bool,
+    pub(crate) unicode: bool,
     /// Columns to wrap text at.
-    pub width: usize,
+    pub(crate) width: usize,
 }
 
 impl Style {
     /// The style for a file that may be read anywhere, later.
-    pub const FILE: Style = Style { color: false, unicode: true, width: 80 };
+    pub(crate) const FILE: Style = Style { color: false, unicode: true, width: 80 };
 
     fn handler(self) -> GraphicalReportHandler {
         let theme = GraphicalTheme {

@@ -19,7 +19,7 @@ use gitlab::Gitlab;
 use junit::Junit;
 use sarif::Sarif;
 
-pub use human::Style;
+pub(crate) use human::Style;
 pub(crate) use json::count as write_count;
 pub use json::write as write_json;
 pub(crate) use sarif::uri;
@@ -29,7 +29,7 @@ pub(crate) use visible::{is_hidden, visible, visible_line, visible_lines, visibl
 // Doc comments of the values are help texts, not Markdown.
 #[allow(clippy::doc_markdown)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// Source excerpts with labels and help
     #[default]
     Human,
@@ -51,27 +51,27 @@ pub enum Format {
 #[derive(Clone, Copy, Debug)]
 pub struct FileReport<'a> {
     /// The name of the file as shown to the reader.
-    pub path: &'a Path,
+    pub(crate) path: &'a Path,
     /// The text of the file.
-    pub source: &'a str,
+    pub(crate) source: &'a str,
     /// The findings, in the order of the text.
-    pub diagnostics: &'a [Diagnostic],
+    pub(crate) diagnostics: &'a [Diagnostic],
 }
 
 /// The numbers of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Findings at error level.
-    pub errors: usize,
+    pub(crate) errors: usize,
     /// Findings at warning level.
-    pub warnings: usize,
+    pub(crate) warnings: usize,
     /// Findings at note level.
-    pub notes: usize,
+    pub(crate) notes: usize,
 }
 
 impl Counts {
     /// Counts findings.
-    pub fn add(&mut self, diagnostics: &[Diagnostic]) {
+    pub(crate) fn add(&mut self, diagnostics: &[Diagnostic]) {
         for diagnostic in diagnostics {
             match diagnostic.severity {
                 Severity::Error => self.errors += 1,
@@ -82,7 +82,7 @@ impl Counts {
     }
 
     /// For example `2 errors and 1 warning`. Returns `None` if there are no findings.
-    pub fn summary(&self) -> Option<String> {
+    pub(crate) fn summary(&self) -> Option<String> {
         let plural = |count: usize, what: &str| {
             (count > 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
         };
@@ -103,7 +103,7 @@ impl Counts {
 }
 
 /// Writes the findings of a run, file by file.
-pub struct Reporter {
+pub(crate) struct Reporter {
     writer: Writer,
     fails: Fails,
 }
@@ -121,11 +121,11 @@ enum Writer {
 }
 
 /// Whether a finding makes the run fail.
-pub type Fails = Box<dyn Fn(&Diagnostic) -> bool>;
+pub(crate) type Fails = Box<dyn Fn(&Diagnostic) -> bool>;
 
 impl Reporter {
     /// Starts a report. Findings link to the documentation where the format can.
-    pub fn new(format: Format, style: Style, docs: Docs) -> Reporter {
+    pub(crate) fn new(format: Format, style: Style, docs: Docs) -> Reporter {
         let writer = match format {
             Format::Human => Writer::Human(style),
             Format::Concise => Writer::Concise,
@@ -141,7 +141,7 @@ impl Reporter {
 
     /// Sets which findings of the next files make the run fail. Without this, only
     /// errors do.
-    pub fn failing(&mut self, fails: impl Fn(&Diagnostic) -> bool + 'static) {
+    pub(crate) fn failing(&mut self, fails: impl Fn(&Diagnostic) -> bool + 'static) {
         self.fails = Box::new(fails);
     }
 
@@ -149,7 +149,7 @@ impl Reporter {
     ///
     /// # Errors
     /// An error in writing.
-    pub fn file(&mut self, out: &mut impl Write, file: &FileReport<'_>) -> io::Result<()> {
+    pub(crate) fn file(&mut self, out: &mut impl Write, file: &FileReport<'_>) -> io::Result<()> {
         let index = LineIndex::new(file.source);
         match &mut self.writer {
             Writer::Human(style) => human::write(out, style, file, &index),
@@ -166,7 +166,7 @@ impl Reporter {
     ///
     /// # Errors
     /// An error in writing.
-    pub fn clean(&mut self, out: &mut impl Write, path: &Path) -> io::Result<()> {
+    pub(crate) fn clean(&mut self, out: &mut impl Write, path: &Path) -> io::Result<()> {
         match &mut self.writer {
             Writer::Junit(junit) => junit.clean(out, path),
             _ => Ok(()),
@@ -177,7 +177,7 @@ impl Reporter {
     ///
     /// # Errors
     /// An error in writing.
-    pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn finish(self, out: &mut impl Write) -> io::Result<()> {
         match self.writer {
             Writer::Sarif(sarif) => sarif.finish(out),
             Writer::Junit(junit) => junit.finish(out),

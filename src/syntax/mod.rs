@@ -34,7 +34,6 @@ mod scope;
 mod tree;
 
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
-#[cfg(feature = "server")]
 pub(crate) use edit::is_name;
 pub(crate) use edit::removed;
 pub use edit::{Edited, EditedPart, Edits, EditsError};
@@ -42,7 +41,6 @@ pub(crate) use grammar::parse_start;
 pub use grammar::{Expected, Failure};
 pub use lexer::{Token, TokenKind};
 pub use scope::{OperandClass, SymbolKind};
-#[cfg(feature = "server")]
 pub(crate) use tree::parse_around;
 pub use tree::{
     Address, Declaration, DeclaredName, Directive, DirectiveKind, Error, ErrorKind, Function,
@@ -56,13 +54,11 @@ pub(crate) use tree::{parse_function, parse_next};
 // only: it may change at any time.
 #[doc(hidden)]
 pub use grammar::{RawGuard, RawInstruction, RawOperand, Shape, parse_instruction};
-#[cfg(feature = "cli")]
 pub(crate) use reader::read_part;
 #[doc(hidden)]
 pub use reader::{
     Handler, Problem, ProblemKind, WantedStatement, read, read_in, read_plainly, statement_tokens,
 };
-#[cfg(feature = "cli")]
 pub(crate) use scope::Gates;
 #[doc(hidden)]
 pub use scope::{Context, Symbol};

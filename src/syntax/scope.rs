@@ -124,7 +124,6 @@ struct Scope {
 impl<'s> Context<'s> {
     /// The context after a text with this version and target, without the names that the text
     /// declares.
-    #[cfg(feature = "cli")]
     pub(crate) fn after_gates(gates: Gates) -> Context<'s> {
         let Gates { version, target } = gates;
         Context { version, target, ..Context::default() }
@@ -266,7 +265,6 @@ impl<'s> Context<'s> {
 
     /// At most `most` 32-bit registers that a statement sees, with their types, outer ones
     /// first. A range gives each of its registers.
-    #[cfg(feature = "server")]
     pub(crate) fn words(&self, most: usize) -> Vec<(String, String)> {
         let mut words: Vec<(String, String)> = Vec::new();
         for entry in &self.entries {

@@ -40,8 +40,6 @@ mod simd;
 mod simd_arithmetic;
 mod simd_set;
 mod table;
-
-#[cfg(feature = "diff")]
 pub(crate) use agreement::EDGES;
 pub use agreement::{Agreement, Witness};
 pub use arithmetic::{Arithmetic, ArithmeticOp};
@@ -50,7 +48,6 @@ pub use body::Example;
 pub use deviation::Deviation;
 pub use instruction::{Instruction, Operation};
 pub use multiply_add::{MadMode, MultiplyAdd, MultiplyAddParts};
-#[cfg(feature = "diff")]
 pub(crate) use operand::is_one_register;
 pub use operand::{
     Guard, Immediate, InvalidRegister, Operand, OperandName, Register, Source, Tail,

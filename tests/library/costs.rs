@@ -156,6 +156,7 @@ fn costs_are_of_what_is_written() {
 }
 
 /// The document equals the tables of targets.
+#[cfg(feature = "explain")]
 #[test]
 fn the_document_has_all_targets() {
     let text = include_str!("../../docs/targets.md");

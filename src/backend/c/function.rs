@@ -50,7 +50,6 @@ impl Type {
 /// A function.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
-    #[cfg(feature = "cli")]
     pub(super) name: String,
     pub(super) text: String,
     /// Whether it needs integers of more than 64 bits.
@@ -94,12 +93,7 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
     }
     let result = emitter.cast(program.result(), Type::U32);
     let _ = write!(text, "    return {result};\n}}\n#endif\n");
-    Function {
-        #[cfg(feature = "cli")]
-        name: name.to_string(),
-        text,
-        has_wide,
-    }
+    Function { name: name.to_string(), text, has_wide }
 }
 
 /// Which values the expressions name: a value that is compared with itself is none of them.

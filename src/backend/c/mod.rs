@@ -64,7 +64,6 @@ impl Header {
     }
 
     /// Adds the functions of another header.
-    #[cfg(feature = "cli")]
     pub(crate) fn merge(&mut self, other: Header) {
         for function in other.functions {
             if self.names.insert(function.name.clone()) {
@@ -75,7 +74,6 @@ impl Header {
 
     /// The text to add to a header that was written before, so that it has these functions, too.
     /// `None` if vptx did not write it.
-    #[cfg(feature = "cli")]
     pub(crate) fn addition_to(&self, written: &str) -> Option<String> {
         let is_defined = |name: &str| {
             let mut words = written.lines().map(|line| line.split_whitespace());

@@ -498,7 +498,6 @@ pub(crate) fn cost_of(
 
 /// Whether an instruction should stay rather than become this sequence, which computes
 /// the same under ptxas 13.
-#[cfg(feature = "explain")]
 pub(crate) fn is_better_kept(
     instruction: &Instruction,
     sequence: &Sequence,

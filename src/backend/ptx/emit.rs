@@ -72,13 +72,11 @@ impl FreshRegisters {
     }
 
     /// Registers with the prefix that [`FreshRegisters::avoiding`] tries first.
-    #[cfg(feature = "cli")]
     pub(super) fn usual() -> FreshRegisters {
         FreshRegisters::starting(PREFIX.into())
     }
 
     /// Whether the usual names occur nowhere in a text.
-    #[cfg(feature = "cli")]
     pub(crate) fn usual_are_free(source: &str) -> bool {
         is_free(PREFIX, source)
     }

@@ -32,7 +32,6 @@ mod native;
 mod opcode;
 mod pairs;
 mod parallel;
-#[cfg(feature = "diff")]
 mod read;
 mod region;
 mod sequence;
@@ -46,7 +45,6 @@ use crate::isa::{Feature, Features, PtxVersion, Target};
 use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
 
 pub use cost::Cost;
-#[cfg(feature = "explain")]
 pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
 #[cfg(all(feature = "costs-apart", target_family = "wasm"))]
@@ -56,11 +54,9 @@ pub use cost::{KINDS, class};
 pub(crate) use cost::{cheaper_on_all, cheapest, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 pub use lanes::Group;
-#[cfg(feature = "explain")]
 pub(crate) use module::choose;
 pub(crate) use module::{BlockWriter, Region, Regions, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
-#[cfg(feature = "cli")]
 pub(crate) use module::{Decision, FormOutcome, NoTarget, Rewriter, Visited};
 pub use region::Fusion;
 #[doc(hidden)]

@@ -92,7 +92,6 @@ impl RewriteOptions {
     }
 
     /// These options, with every other statement on its line.
-    #[cfg(feature = "cli")]
     #[must_use]
     pub(crate) fn keeping_lines(mut self) -> RewriteOptions {
         self.keep_lines = true;

@@ -17,26 +17,20 @@ mod plain;
 mod reading;
 mod renaming;
 
-use std::borrow::Cow;
-
-#[cfg(feature = "cli")]
-use rayon::prelude::*;
-
 use super::{FormatError, FormatOptions, format};
-#[cfg(feature = "cli")]
 use super::{format_in_parts, format_texts};
 use crate::analysis;
-#[cfg(feature = "cli")]
 use crate::analysis::TextPart;
 use crate::check::problem_diagnostic;
+use crate::cores;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
-#[cfg(feature = "cli")]
 use crate::source::decode;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
 pub(crate) use constants::FloatType;
 use plain::Plain;
 use reading::{Globals, Reading};
+use std::borrow::Cow;
 
 /// Options for [`normalize`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +96,6 @@ pub(crate) fn normalize_with(
     if let Some(error) = analysis::unreadable(source) {
         return Err(FormatError { diagnostics: vec![error] });
     }
-    #[cfg(feature = "cli")]
     if let Some(form) = in_parts(source, options, in_parallel) {
         return Ok(form);
     }
@@ -131,7 +124,6 @@ pub(crate) fn normalize_with(
 }
 
 /// The normal form of a large text. `None` if it has to be read as a whole.
-#[cfg(feature = "cli")]
 fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<Vec<String>> {
     // A comment may belong to the line where the part before ends.
     if options.keep_comments {
@@ -142,7 +134,6 @@ fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<V
 }
 
 /// A part of a text. `None` if it may mean something else in its place.
-#[cfg(feature = "cli")]
 fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<Reading<'s>> {
     // Only the whole text may start with a byte order mark.
     let has_mark = part.text.starts_with('\u{feff}');
@@ -151,12 +142,11 @@ fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<Reading<
 }
 
 /// The normal form of a text that consists of these parts.
-#[cfg(feature = "cli")]
 fn joined(parts: Vec<Reading>, options: NormalOptions, in_parallel: bool) -> Option<Vec<String>> {
     let globals = Globals::new(&parts)?;
     let text = |part| Plain::new(part, &globals, options).text();
     let texts: Vec<String> = if in_parallel {
-        parts.into_par_iter().map(text).collect()
+        cores::try_map(parts, &|part| Some(text(part)))?
     } else {
         parts.into_iter().map(text).collect()
     };
@@ -178,19 +168,14 @@ fn laid_out_anew(reading: Reading, options: NormalOptions, in_parallel: bool) ->
 
 /// The formatted text, unless it has errors.
 fn formatted(text: &str, in_parallel: bool) -> Option<String> {
-    #[cfg(not(feature = "cli"))]
-    let _ = in_parallel;
-    #[cfg(feature = "cli")]
-    {
-        // Statements are indented.
-        let mut pieces = Vec::with_capacity(text.len() + text.len() / 4);
-        let take = |piece: Cow<[u8]>| {
-            pieces.extend_from_slice(&piece);
-            Some(())
-        };
-        if format_in_parts(text, &FormatOptions::default(), in_parallel, take).is_some() {
-            return Some(decode(pieces));
-        }
+    // Statements are indented.
+    let mut pieces = Vec::with_capacity(text.len() + text.len() / 4);
+    let take = |piece: Cow<[u8]>| {
+        pieces.extend_from_slice(&piece);
+        Some(())
+    };
+    if format_in_parts(text, &FormatOptions::default(), in_parallel, take).is_some() {
+        return Some(decode(pieces));
     }
     format(text, &FormatOptions::default()).ok()
 }
@@ -226,7 +211,7 @@ fn is_alone(before: Option<Token>, after: Option<Token>) -> bool {
     is_one_of(before, b",{=[") && is_one_of(after, b",}];")
 }
 
-#[cfg(all(test, feature = "cli"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::in_parts_of;

@@ -84,7 +84,6 @@ impl<'s> Reading<'s> {
     }
 
     /// Whether it means the same between other parts.
-    #[cfg(feature = "cli")]
     pub(super) fn stands_alone(&self) -> bool {
         let names = &self.names;
         !names.is_doubtful && names.unended.is_none() && self.debugged.is_empty()

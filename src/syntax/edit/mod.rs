@@ -14,7 +14,6 @@ use layout::Inserted;
 pub(crate) use layout::removed;
 pub use positions::Edited;
 use words::Words;
-#[cfg(feature = "server")]
 pub(crate) use words::is_name;
 
 /// Edits of a text, made by way of its [tree](super::parse).

@@ -58,7 +58,6 @@ pub fn parse(source: &str) -> Tree<'_> {
 
 /// Like [`parse`], for those who want to know a part only. The body of a function that does not
 /// touch the part is read as an empty block.
-#[cfg(feature = "server")]
 pub(crate) fn parse_around(source: &str, part: Span) -> Tree<'_> {
     parser::parse(source, part)
 }

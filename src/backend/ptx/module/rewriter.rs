@@ -75,12 +75,9 @@ impl<'o> Rewriter<'o> {
 
     /// A rewriter for several modules, all under the same gates. None of them may use
     /// the usual names.
-    #[cfg(feature = "cli")]
     pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
         Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
     }
-
-    #[cfg(feature = "cli")]
     pub(crate) fn options(&self) -> &RewriteOptions {
         self.options
     }
@@ -318,7 +315,6 @@ impl FormOutcome {
     }
 
     /// The machine instructions before and after rewriting, if they were measured.
-    #[cfg(feature = "cli")]
     pub(crate) fn machine_instructions(&self) -> Option<(u32, u32)> {
         let Cost { ptxas, rewritten, .. } = self.cost?;
         Some((ptxas, if self.outcome.is_rewritten() { rewritten } else { ptxas }))
