@@ -24,8 +24,6 @@ const BINDERS: [&str; 12] = [
     "def", "fn", "for", "with", "except", "async", "import", "from", "global", "nonlocal", "del",
     "match",
 ];
-/// Words of Mojo before a name.
-const DECLARING: [&str; 4] = ["alias", "comptime", "var", "let"];
 
 /// A constant.
 #[derive(Clone, Copy)]
@@ -90,7 +88,7 @@ impl<'s> Constants<'s> {
     fn assignment(&mut self, lexer: &mut Lexer<'s>, mut word: &'s str, in_class: bool) {
         let start = lexer.pos;
         lexer.trivia(false);
-        if self.host == Host::Mojo && DECLARING.contains(&word) {
+        if lexer.declares(word) {
             word = lexer.word();
             lexer.trivia(false);
         }

@@ -332,12 +332,10 @@ fn cuda_layer(source: &str, host: Host, literals: Vec<Literal>) -> Option<Layer>
             |it: &Literal| memchr::memmem::find(it.body.text(source).as_bytes(), word).is_some();
         literals.iter().any(holds)
     };
-    let plain = match host {
-        // In Python, sources often have the body of a function only.
-        Host::C | Host::Rust => has(b"__global__") || has(b"__device__") || has(b"extern"),
-        _ => true,
-    };
-    (has(b"asm") && plain).then(|| Layer::new(Quoting::Of(host), source, literals))
+    let has_parts = host != Host::C && hosts::has_parts_of_cuda(host);
+    let is_plain = || has(b"__global__") || has(b"__device__") || has(b"extern");
+    (has(b"asm") && (has_parts || is_plain()))
+        .then(|| Layer::new(Quoting::Of(host), source, literals))
 }
 
 /// The statements whose template is wanted, and the statements that are left out.

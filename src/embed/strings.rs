@@ -4,7 +4,7 @@
 //! `.target`. One with places that a program fills in, or that is only a part of a text, is not
 //! read.
 
-use super::hosts::{Found, Lexer};
+use super::hosts::{Found, Lexer, joins};
 use super::scan::{Cursor, Literal, Scanner, SkipReason, Skipped, is_name, string_runs};
 use super::{Host, Layer, Quoting, edit};
 use crate::hash::Set;
@@ -122,10 +122,9 @@ fn goes_on(source: &str, host: Host, end: usize) -> bool {
     }
     let skipped = rest.iter().take_while(|it| it.is_ascii_whitespace() || **it == b')').count();
     match rest[skipped..] {
-        [b'+', ..] => true,
         [b'<', b'<', ..] => host == Host::C,
-        [b'*', ..] => host == Host::Julia,
-        _ => false,
+        [operator, ..] => joins(host, operator),
+        [] => false,
     }
 }
 

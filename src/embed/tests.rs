@@ -173,7 +173,6 @@ fn each_keyword_of_a_statement_is_read_or_listed() {
     }
 }
 
-#[cfg(feature = "cli")]
 #[test]
 fn pieces_make_up_the_source() {
     use Piece::{Code, Comment, Literal};

@@ -4,6 +4,11 @@
 //! reads the arguments of the few calls that take PTX. As in C, an attempt to read a call ends
 //! at the next such name at the latest, so all work is linear.
 
+mod julia;
+mod mojo;
+mod python;
+mod rust;
+
 use super::constants::Constants;
 use super::scan::{Form, Literal, SkipReason, Skipped, table};
 use super::template::{Roles, decode};
@@ -74,57 +79,94 @@ const ALIASES: usize = 16;
 /// The position of an argument that has a name only.
 const NAMED: usize = usize::MAX;
 
-const PYTHON: [Call; 6] = [
-    // Triton, Gluon, Helion; the text of PyTorch's is named.
-    Call {
-        name: "inline_asm_elementwise",
-        open: b'(',
-        text: (0, &["asm", "asm_str"]),
-        operands: Declared::Constraints(1, &["constraints"]),
-    },
-    // Pallas.
-    Call {
-        name: "elementwise_inline_asm",
-        open: b'(',
-        text: (0, &["asm"]),
-        operands: Declared::Constraints(NAMED, &["constraints"]),
-    },
-    // The LLVM dialect of MLIR, as in CuTe.
-    Call {
-        name: "inline_asm",
-        open: b'(',
-        text: (2, &["asm_string"]),
-        operands: Declared::Constraints(3, &["constraints"]),
-    },
-    // The NVVM dialect of MLIR, as in CuTe, and cuTile.
-    Call { name: "inline_ptx", open: b'(', text: (0, &["ptx_code"]), operands: Declared::Lists },
-    Call { name: "inline_ptx_hl", open: b'(', text: (0, &["ptx_code"]), operands: Declared::Lists },
-    // llvmlite, as in Numba.
-    Call {
-        name: "InlineAsm",
-        open: b'(',
-        text: (1, &["asm"]),
-        operands: Declared::Constraints(2, &["constraint"]),
-    },
-];
+/// What strings, comments and calls of a language look like.
+// Each tells one language from another.
+#[allow(clippy::struct_excessive_bools)]
+struct Syntax {
+    /// The calls that take PTX.
+    calls: &'static [Call],
+    /// What starts a comment that ends with the line.
+    comment: &'static [u8],
+    /// What starts and ends a comment that may have others inside.
+    nested_comment: Option<[&'static [u8; 2]; 2]>,
+    /// A mark before a name that is a part of it.
+    sigil: Option<u8>,
+    /// Whether calls are macros, with `!` after their names and any bracket.
+    has_macros: bool,
+    /// Words before a name that declare a constant.
+    declaring: &'static [&'static str],
+    /// The start of the string whose quote is here, with its prefix, which starts after an
+    /// offset. `None` if the quote opens no string; moves over a character.
+    quote: fn(&mut Lexer<'_>, usize) -> Option<usize>,
+    /// The most bytes of a prefix.
+    longest_prefix: usize,
+    /// What a string with a prefix is.
+    form: fn(&[u8]) -> StringForm,
+    has_triple_quotes: bool,
+    /// Whether a string between two quotes may have several lines.
+    has_long_strings: bool,
+    /// Whether the body of a string is not just its text.
+    is_computed: fn(Form, &[u8]) -> bool,
+    literals: Literals,
+    /// Whether constants of the source are looked up. A string that is a statement is then a
+    /// comment.
+    has_constants: bool,
+    /// Whether something before or after a string computes with it.
+    computes: fn(&[u8], &[u8]) -> bool,
+    /// Operators that join more to a string.
+    joins: &'static [u8],
+    /// Whether strings have CUDA sources in parts, such as the body of a function.
+    has_parts_of_cuda: bool,
+}
 
-const MOJO: [Call; 1] = [Call {
-    name: "inlined_assembly",
-    open: b'[',
-    text: (0, &["asm"]),
-    operands: Declared::Constraints(NAMED, &["constraints"]),
-}];
+/// What a string is by its prefix.
+struct StringForm {
+    form: Form,
+    /// Whether its text is not just what is written.
+    is_computed: bool,
+    /// Whether a backslash keeps a quote from ending it.
+    has_escapes: bool,
+}
 
-const JULIA: [Call; 2] = [
-    Call { name: "@asmcall", open: b'(', text: (0, &[]), operands: Declared::Constraints(1, &[]) },
-    Call { name: "llvmcall", open: b'(', text: (0, &[]), operands: Declared::Inside },
-];
+/// How several strings make one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Literals {
+    /// They do not.
+    Alone,
+    /// They follow each other, or have `+` between them.
+    Adjacent,
+    /// They are arguments, each a line.
+    Lines,
+}
 
-const RUST: [Call; 2] = [
-    Call { name: "asm", open: b'(', text: (0, &[]), operands: Declared::Rust(Convention::Rust) },
-    // Of cuda-oxide.
-    Call { name: "ptx_asm", open: b'(', text: (0, &[]), operands: Declared::Rust(Convention::C) },
-];
+/// What has another reader: C, and the cells of notebooks.
+const OTHER: Syntax = Syntax {
+    calls: &[],
+    quote: |_, _| None,
+    has_constants: false,
+    computes: |_, _| false,
+    ..python::PYTHON
+};
+
+fn syntax(host: Host) -> &'static Syntax {
+    match host {
+        Host::C | Host::Notebook => &OTHER,
+        Host::Python => &python::PYTHON,
+        Host::Mojo => &mojo::MOJO,
+        Host::Rust => &rust::RUST,
+        Host::Julia => &julia::JULIA,
+    }
+}
+
+/// Whether more may be joined to a string by an operator.
+pub(super) fn joins(host: Host, operator: u8) -> bool {
+    syntax(host).joins.contains(&operator)
+}
+
+/// Whether strings of a language have CUDA sources in parts, such as the body of a function.
+pub(super) fn has_parts_of_cuda(host: Host) -> bool {
+    syntax(host).has_parts_of_cuda
+}
 
 /// An operand as the call has it.
 #[derive(Clone, Debug)]
@@ -161,6 +203,7 @@ pub(super) enum Found<'s> {
 /// A place in a source.
 pub(super) struct Lexer<'s> {
     host: Host,
+    syntax: &'static Syntax,
     source: &'s str,
     bytes: &'s [u8],
     pub(super) pos: usize,
@@ -199,6 +242,7 @@ impl<'s> Lexer<'s> {
     pub(super) fn new(source: &'s str, host: Host) -> Lexer<'s> {
         Lexer {
             host,
+            syntax: syntax(host),
             source,
             bytes: source.as_bytes(),
             pos: 0,
@@ -217,16 +261,6 @@ impl<'s> Lexer<'s> {
 
     fn rest(&self) -> &'s [u8] {
         &self.bytes[self.pos.min(self.bytes.len())..]
-    }
-
-    fn calls(&self) -> &'static [Call] {
-        match self.host {
-            Host::C | Host::Notebook => &[],
-            Host::Python => &PYTHON,
-            Host::Mojo => &MOJO,
-            Host::Rust => &RUST,
-            Host::Julia => &JULIA,
-        }
     }
 
     /// Moves to the next place that has a meaning in code.
@@ -274,16 +308,15 @@ impl<'s> Lexer<'s> {
 
     /// The call whose name has this letter. Moves to after the name.
     fn name(&mut self, floor: usize, at: usize) -> Option<Stop> {
-        let before = &self.bytes[floor..at];
-        let start = at - before.iter().rev().take(64).take_while(|&&byte| is_name(byte)).count();
+        let start = at - self.word_before(floor, at, 64).len();
         self.pos = at + self.bytes[at..].iter().take_while(|&&byte| is_name(byte)).count();
         let mut word = &self.source.as_bytes()[start..self.pos];
         let mut start = start;
-        if self.host == Host::Julia && start > floor && self.bytes[start - 1] == b'@' {
+        if start > floor && self.syntax.sigil == Some(self.bytes[start - 1]) {
             start -= 1;
             word = &self.bytes[start..self.pos];
         }
-        let named = self.calls().iter().find(|call| call.name.as_bytes() == word);
+        let named = self.syntax.calls.iter().find(|call| call.name.as_bytes() == word);
         let call = named.or_else(|| {
             self.aliases.iter().find(|(alias, _)| *alias == word).map(|&(_, call)| call)
         })?;
@@ -294,7 +327,7 @@ impl<'s> Lexer<'s> {
             self.aliases.push((alias, call));
             return None;
         }
-        if self.host == Host::Rust {
+        if self.syntax.has_macros {
             if self.peek() != Some(b'!') {
                 return None;
             }
@@ -359,12 +392,7 @@ impl<'s> Lexer<'s> {
     /// Skips the comment that starts here.
     fn comment(&mut self) -> bool {
         let rest = self.rest();
-        let nested: Option<(&[u8; 2], &[u8; 2])> = match self.host {
-            Host::Rust | Host::C => Some((b"/*", b"*/")),
-            Host::Julia => Some((b"#=", b"=#")),
-            Host::Python | Host::Mojo | Host::Notebook => None,
-        };
-        if let Some((open, close)) = nested
+        if let Some([open, close]) = self.syntax.nested_comment
             && rest.starts_with(open)
         {
             let mut depth = 1_usize;
@@ -387,60 +415,23 @@ impl<'s> Lexer<'s> {
             }
             return true;
         }
-        let line: &[u8] = match self.host {
-            Host::Rust | Host::C => b"//",
-            _ => b"#",
-        };
-        let is_comment = rest.starts_with(line);
+        let is_comment = rest.starts_with(self.syntax.comment);
         if is_comment {
             self.pos += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         }
         is_comment
     }
 
-    /// The start of the string whose quote is here, with its prefix. `None` if the quote opens
-    /// no string; moves over a character.
-    fn quote(&mut self, floor: usize) -> Option<usize> {
-        let at = self.pos;
+    /// The word that ends at an offset, as far as it starts after another one, and its last
+    /// bytes if it is longer than `most`.
+    fn word_before(&self, floor: usize, at: usize, most: usize) -> &'s [u8] {
         let before = &self.bytes[floor..at];
-        let letters = before.iter().rev().take(8).take_while(|&&byte| is_name(byte)).count();
-        let word = &before[before.len() - letters..];
-        match (self.host, self.bytes[at]) {
-            (Host::Python | Host::Mojo, b'"' | b'\'') => {
-                let is_prefix =
-                    word.len() <= 2 && word.iter().all(|byte| b"rRbBuUfFtT".contains(byte));
-                Some(if is_prefix { at - letters } else { at })
-            }
-            (Host::Rust, b'"') => {
-                let hashes = before.iter().rev().take(256).take_while(|&&b| b == b'#').count();
-                let before = &before[..before.len() - hashes];
-                let letters = before.iter().rev().take(4).take_while(|&&b| is_name(b)).count();
-                let word = &before[before.len() - letters..];
-                let is_raw = matches!(word, b"r" | b"br" | b"cr");
-                Some(match word {
-                    _ if is_raw => at - hashes - letters,
-                    b"b" | b"c" if hashes == 0 => at - letters,
-                    _ => at,
-                })
-            }
-            (Host::Julia, b'"') => Some(at - letters),
-            (Host::Julia, b'\'') => {
-                let is_value =
-                    before.last().is_some_and(|&b| is_name(b) || b")]}'\".".contains(&b));
-                self.pos += if is_value { 0 } else { self.character(16) };
-                None
-            }
-            (Host::Julia, b'`') => {
-                let rest = self.rest();
-                self.pos += memchr::memchr(b'`', &rest[1..]).map_or(rest.len() - 1, |n| n + 1);
-                None
-            }
-            (Host::Rust, b'\'') => {
-                self.pos += self.character(12);
-                None
-            }
-            _ => None,
-        }
+        let length = before.iter().rev().take(most).take_while(|&&byte| is_name(byte)).count();
+        &before[before.len() - length..]
+    }
+
+    fn quote(&mut self, floor: usize) -> Option<usize> {
+        (self.syntax.quote)(self, floor)
     }
 
     /// The length of the character whose quote is here, without its last quote; 0 if it is a
@@ -464,29 +455,14 @@ impl<'s> Lexer<'s> {
                 .position(|&byte| byte == b'"' || byte == b'\'')
                 .unwrap_or_default();
         let prefix = &self.bytes[start..quote];
-        let has = |letters: &[u8]| prefix.iter().any(|byte| letters.contains(byte));
-        let (form, mut computed, skips) = match self.host {
-            Host::Python | Host::Mojo => {
-                let form =
-                    if has(b"rR") { Form::Raw } else { Form::Python { is_bytes: has(b"bB") } };
-                (form, has(b"fFtT"), true)
-            }
-            Host::Rust if has(b"r") => (Form::Raw, false, false),
-            Host::Rust => (Form::Rust, false, true),
-            Host::Julia => match prefix {
-                b"" => (Form::Julia, false, true),
-                b"raw" => (Form::Raw, false, true),
-                _ => (Form::Raw, true, true),
-            },
-            Host::C | Host::Notebook => (Form::C, false, true),
-        };
+        let StringForm { form, is_computed, has_escapes } = (self.syntax.form)(prefix);
         let hashes = memchr::memchr_iter(b'#', prefix).count();
         let byte = self.bytes[quote];
-        let triple = self.host != Host::Rust && self.bytes[quote..].starts_with(&[byte; 3]);
+        let triple = self.syntax.has_triple_quotes && self.bytes[quote..].starts_with(&[byte; 3]);
         let length = if triple { 3 } else { 1 };
         let body = quote + length;
         let mut at = body;
-        let lines = triple || matches!(self.host, Host::Rust | Host::Julia);
+        let lines = triple || self.syntax.has_long_strings;
         loop {
             let rest = &self.bytes[at.min(self.bytes.len())..];
             let Some(n) = memchr::memchr3(byte, b'\\', b'\n', rest) else {
@@ -495,9 +471,7 @@ impl<'s> Lexer<'s> {
             };
             at += n;
             match self.bytes[at] {
-                b'\\' if skips => {
-                    let is_quote = self.bytes.get(at + 1) == Some(&byte);
-                    computed |= self.host == Host::Julia && form == Form::Raw && is_quote;
+                b'\\' if has_escapes => {
                     let crlf = self.bytes[at + 1..].starts_with(b"\r\n");
                     at += if crlf { 3 } else { 2 };
                 }
@@ -528,9 +502,7 @@ impl<'s> Lexer<'s> {
             form,
             joined_by_line: false,
         };
-        computed |= self.host == Host::Julia
-            && form == Form::Julia
-            && is_interpolated(&self.bytes[body..at]);
+        let computed = is_computed || (self.syntax.is_computed)(form, &self.bytes[body..at]);
         Run { literals: vec![literal], computed }
     }
 
@@ -551,7 +523,7 @@ impl<'s> Lexer<'s> {
     /// The start of the string here.
     pub(super) fn string_here(&mut self) -> Option<usize> {
         let start = self.pos;
-        let most: usize = if self.host == Host::Rust { 260 } else { 8 };
+        let most = self.syntax.longest_prefix;
         let prefix = |&byte: &u8| is_name(byte) || byte == b'#';
         let length = self.rest().iter().take(most).take_while(|&byte| prefix(byte)).count();
         let quote = start + length;
@@ -571,7 +543,7 @@ impl<'s> Lexer<'s> {
             let Run { mut literals, computed } = self.literal(start);
             all.computed |= computed || literals.is_empty();
             all.literals.append(&mut literals);
-            if !matches!(self.host, Host::Python | Host::Mojo) {
+            if self.syntax.literals != Literals::Adjacent {
                 break;
             }
             let end = self.pos;
@@ -662,6 +634,11 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    /// Whether a word declares the name after it.
+    pub(super) fn declares(&self, word: &str) -> bool {
+        self.syntax.declaring.contains(&word)
+    }
+
     /// Whether the name that starts here is declared, not called.
     fn is_declared(&self, start: usize) -> bool {
         let before = self.bytes[..start].trim_ascii_end();
@@ -679,10 +656,11 @@ impl<'s> Lexer<'s> {
         if self.is_declared(start) {
             return None;
         }
-        self.trivia(self.host == Host::Rust);
-        let spaced = self.host == Host::Julia && call.name == "@asmcall";
+        self.trivia(self.syntax.has_macros);
+        // As a macro without parentheses.
+        let spaced = self.syntax.sigil.is_some_and(|it| call.name.as_bytes()[0] == it);
         let arguments = match self.peek()? {
-            open if open == call.open || self.host == Host::Rust && b"[{".contains(&open) => {
+            open if open == call.open || self.syntax.has_macros && b"[{".contains(&open) => {
                 self.pos += 1;
                 let after = self.pos;
                 let depth = self.depth;
@@ -745,7 +723,7 @@ impl<'s> Lexer<'s> {
 
     /// The literals of an argument that names constants, or joins literals.
     fn constant(&mut self, argument: Span) -> Option<Vec<Literal>> {
-        if !matches!(self.host, Host::Python | Host::Mojo) {
+        if !self.syntax.has_constants {
             return None;
         }
         let (source, host) = (self.source, self.host);
@@ -816,69 +794,9 @@ impl<'s> Lexer<'s> {
         (lexer.pos == text.len()).then_some(elements)
     }
 
-    /// The first two arguments of a macro of Julia without parentheses.
-    fn spaced(&mut self) -> Vec<Argument<'s>> {
-        let mut all = Vec::new();
-        while all.len() < 2 {
-            let start = self.pos as u32;
-            let run = self.run(false);
-            if run.literals.is_empty() {
-                break;
-            }
-            all.push(Argument { name: None, run, span: Span::new(start, self.pos as u32) });
-            if all.len() < 2 {
-                let end = self.pos;
-                self.trivia(false);
-                if self.string_here().is_none() {
-                    self.pos = end;
-                    break;
-                }
-            }
-        }
-        all
-    }
-
     fn skip(&mut self, start: usize, reason: SkipReason) {
         let end = self.pos.max(start);
         self.skipped.push(Skipped { span: Span::new(start as u32, end as u32), reason });
-    }
-
-    /// The call of `asm!`.
-    fn rust_call(
-        &mut self,
-        start: usize,
-        arguments: Vec<Argument<'s>>,
-        convention: Convention,
-    ) -> Option<Found<'s>> {
-        let mut text: Vec<Literal> = Vec::new();
-        let mut operands = Vec::new();
-        for argument in arguments {
-            if argument.is_text() && argument.name.is_none() && operands.is_empty() {
-                let joined_by_line = !text.is_empty();
-                let literal = argument.run.literals.into_iter().next()?;
-                text.push(Literal { joined_by_line, ..literal });
-                continue;
-            }
-            let code = argument.span.text(self.source);
-            if text.is_empty() || code.starts_with("concat!") {
-                self.skip(start, SkipReason::Computed);
-                return None;
-            }
-            match rust_operand(code, argument.span, convention) {
-                RustOperand::Other => {}
-                // Another machine's.
-                RustOperand::Foreign => return None,
-                RustOperand::Of { constraint, span, output } => {
-                    operands.push(HostOperand { name: argument.name, constraint, span, output });
-                }
-            }
-        }
-        (!text.is_empty()).then(|| Found::Call {
-            span: Span::new(start as u32, self.pos as u32),
-            text,
-            constraints: Constraints::Operands(operands),
-            convention,
-        })
     }
 
     /// Whether only white space is before the string on its line, and it is in no bracket.
@@ -894,8 +812,7 @@ impl<'s> Lexer<'s> {
     /// Reads a text that is no argument of a known call.
     fn text(&mut self, start: usize) -> Option<Run> {
         self.pos = start;
-        let python = matches!(self.host, Host::Python | Host::Mojo);
-        let is_statement = python && self.starts_statement(start);
+        let is_statement = self.syntax.has_constants && self.starts_statement(start);
         let mut run = self.run(self.depth > 0);
         if self.pos == start {
             self.pos += 1;
@@ -908,22 +825,7 @@ impl<'s> Lexer<'s> {
         if is_statement && matches!(rest, [] | [b'\n' | b';', ..]) {
             return None;
         }
-        if python {
-            let method = rest.strip_prefix(b".").map(<[u8]>::trim_ascii_start);
-            let keeps = |rest: &[u8]| {
-                let names: [&[u8]; 4] = [b"encode", b"strip", b"lstrip", b"rstrip"];
-                names
-                    .iter()
-                    .any(|name| rest.strip_prefix(*name).is_some_and(|rest| rest.starts_with(b"(")))
-            };
-            run.computed |= rest.starts_with(b"%") || method.is_some_and(|rest| !keeps(rest));
-        }
-        if self.host == Host::Rust {
-            // The first argument of a macro such as `format!` is a template.
-            let before = self.bytes[..start].trim_ascii_end();
-            let before = before.strip_suffix(b"(").unwrap_or_default().trim_ascii_end();
-            run.computed |= before.ends_with(b"!");
-        }
+        run.computed |= (self.syntax.computes)(&self.bytes[..start], rest);
         self.pos = end;
         Some(run)
     }
@@ -951,60 +853,6 @@ impl<'s> Lexer<'s> {
             }
         }
     }
-}
-
-/// Whether a string of Julia has values inside.
-fn is_interpolated(body: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(n) = memchr::memchr2(b'$', b'\\', &body[at..]) {
-        if body[at + n] == b'$' {
-            return true;
-        }
-        at = (at + n + 2).min(body.len());
-    }
-    false
-}
-
-enum RustOperand {
-    /// It takes no number.
-    Other,
-    /// It is an operand of another machine than nvptx.
-    Foreign,
-    Of {
-        constraint: String,
-        span: Span,
-        output: bool,
-    },
-}
-
-/// Reads an operand of `asm!`.
-fn rust_operand(code: &str, place: Span, convention: Convention) -> RustOperand {
-    let kind = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
-    let kind = kind.unwrap_or_default();
-    let output = match kind {
-        "in" => false,
-        "out" | "lateout" | "inout" | "inlateout" => true,
-        "const" | "sym" => {
-            let span = Span::new(place.start, place.start + kind.len() as u32);
-            return RustOperand::Of { constraint: kind.into(), span, output: false };
-        }
-        _ => return RustOperand::Other,
-    };
-    let inside = code[kind.len()..].trim_start().strip_prefix('(');
-    let Some((class, after)) = inside.and_then(|inside| inside.split_once(')')) else {
-        return RustOperand::Foreign;
-    };
-    let class = class.trim();
-    let quoted = class.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
-    let constraint = match (convention, quoted) {
-        (Convention::C, Some(constraint)) => constraint.to_owned(),
-        (Convention::Rust, None) if matches!(class, "reg16" | "reg32" | "reg64" | "reg128") => {
-            format!("{kind}({class})")
-        }
-        _ => return RustOperand::Foreign,
-    };
-    let length = (code.len() - after.len()) as u32;
-    RustOperand::Of { constraint, span: Span::new(place.start, place.start + length), output }
 }
 
 /// Bytes that may start a comment or a string.
@@ -1049,18 +897,18 @@ pub(super) fn literals(source: &str, host: Host) -> Option<Vec<Literal>> {
         if computed {
             return None;
         }
-        // Joined literals of Python.
+        // Literals with `+` between them.
         lexer.trivia(true);
-        if matches!(host, Host::Python | Host::Mojo) && lexer.peek() == Some(b'+') {
+        if lexer.syntax.literals == Literals::Adjacent && lexer.peek() == Some(b'+') {
             lexer.pos += 1;
             lexer.trivia(true);
         }
         for literal in literals {
-            let joined_by_line = host == Host::Rust && !all.is_empty();
+            let joined_by_line = lexer.syntax.literals == Literals::Lines && !all.is_empty();
             all.push(Literal { joined_by_line, ..literal });
         }
         lexer.trivia(true);
-        if host == Host::Rust && lexer.pos < source.len() {
+        if lexer.syntax.literals == Literals::Lines && lexer.pos < source.len() {
             if lexer.peek() != Some(b',') {
                 return None;
             }
