@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-
 use thiserror::Error;
 
 use crate::diagnostic::{Code, Diagnostic};

@@ -8,7 +8,6 @@ use std::iter;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-
 use thiserror::Error;
 
 use super::Output;

@@ -5,23 +5,23 @@
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use thiserror::Error;
 
+use super::inputs::{Inputs, Wanted};
 use super::normalize::{self, Kept};
-use super::progress::for_each;
-use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use super::{FAILED, Output, errors, plain_output, trouble};
 use crate::cli::error::CommandError;
 use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
-use crate::workspace::bug::guarded;
 use crate::workspace::error::FileError;
 use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
-use crate::workspace::input::{self, Bytes, Input};
+use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::{Chosen, Extension, FileKind, OnlyPtx};
 use crate::workspace::settings::{Finder, Settings};
 use crate::workspace::walk::{WalkArguments, subjects};
@@ -128,58 +128,48 @@ enum FormattedFile {
         bytes: Bytes,
         diagnostics: Vec<Diagnostic>,
     },
-    Failed(CommandError),
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if arguments.normalize {
         return normalize::run(arguments, out);
     }
-    let ready = || -> Result<_, CommandError> {
-        arguments.walk.set_threads()?;
-        Ok((Finder::new(arguments.config.as_deref(), false)?, arguments.walk.rules()?))
+    let wanted = Wanted {
+        walk: &arguments.walk,
+        config: arguments.config.as_deref(),
+        paths: subjects(&arguments.paths, arguments.stdin_filename.as_deref()),
+        is_dry: arguments.check || arguments.diff,
     };
-    let (finder, rules) = match ready() {
-        Ok(ready) => ready,
-        Err(message) => {
-            trouble(&message);
-            return Ok(FAILED);
-        }
-    };
-    let mut troubles = 0usize;
-    let known = |path: &Path| {
+    let is_ptx = |finder: &Finder, path: &Path| {
         let settings = finder.of(path).ok();
         let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
         FileKind::of(path, chosen) == FileKind::Ptx
     };
-    let subjects = subjects(&arguments.paths, arguments.stdin_filename.as_deref());
-    let mut inputs = input::expand(&subjects, known, &finder, &rules, |message| {
-        troubles += 1;
-        trouble(&message);
-    });
-    if !arguments.check && !arguments.diff {
-        input::keep_one_name(&mut inputs);
-    }
+    let mut inputs = match Inputs::find(&wanted, is_ptx) {
+        Ok(inputs) => inputs,
+        Err(error) => {
+            trouble(&error);
+            return Ok(FAILED);
+        }
+    };
     // Several have a core each, which takes less time in all.
-    let alone = inputs.len() == 1;
+    let alone = inputs.all.len() == 1;
     let look = out.diff_look();
-    let outcomes = for_each("formatted", &inputs, |input| {
-        let name = visible_path(arguments.shown(input));
-        guarded(&name, || treat(input, alone, arguments, &finder, look))
-            .flatten()
-            .unwrap_or_else(FormattedFile::Failed)
-    });
+    let name = |input: &Input| visible_path(arguments.shown(input));
+    let treat = |input: &Input| treat(input, alone, arguments, &inputs.finder, look);
+    let outcomes = inputs.each("formatted", name, treat);
 
     let mut errors = errors();
     let (mut changed, mut same, mut wrong) = (0usize, 0usize, 0usize);
-    for (input, outcome) in inputs.iter().zip(outcomes) {
+    let all = mem::take(&mut inputs.all);
+    for (input, outcome) in all.iter().zip(outcomes) {
         match outcome {
-            FormattedFile::Same(text) => {
+            Ok(FormattedFile::Same(text)) => {
                 same += 1;
                 // Not through the stream, which may drop escapes.
                 plain_output().write_all(text.as_deref().unwrap_or_default())?;
             }
-            FormattedFile::Changed(pieces) => {
+            Ok(FormattedFile::Changed(pieces)) => {
                 changed += 1;
                 for piece in &pieces {
                     if arguments.diff {
@@ -192,7 +182,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                     writeln!(out.stream, "would format {}", visible_path(arguments.shown(input)))?;
                 }
             }
-            FormattedFile::Wrong { bytes, diagnostics } => {
+            Ok(FormattedFile::Wrong { bytes, diagnostics }) => {
                 wrong += 1;
                 let (path, source) = (arguments.shown(input), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
@@ -206,24 +196,18 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                     out.stream.write_all(&text)?;
                 }
             }
-            FormattedFile::Failed(message) => {
-                troubles += 1;
+            Err(error) => {
                 out.stream.flush()?;
-                trouble(&message);
+                inputs.trouble(&error);
             }
         }
     }
     out.stream.flush()?;
-    let filter = inputs.contains(&Input::Stdin);
+    let filter = all.contains(&Input::Stdin);
     if !arguments.quiet && !filter && changed + same + wrong > 0 {
-        let only = arguments.check || arguments.diff;
-        writeln!(errors, "{}", summary(only, changed, same, wrong))?;
+        writeln!(errors, "{}", summary(wanted.is_dry, changed, same, wrong))?;
     }
-    Ok(match () {
-        () if troubles > 0 => FAILED,
-        () if wrong > 0 || (arguments.check || arguments.diff) && changed > 0 => FOUND,
-        () => 0,
-    })
+    Ok(inputs.status(wrong > 0 || wanted.is_dry && changed > 0))
 }
 
 impl Arguments {

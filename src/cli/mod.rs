@@ -12,6 +12,7 @@ mod explain;
 mod extract;
 
 mod format;
+mod inputs;
 mod lower;
 mod man;
 mod normalize;

@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-
 use thiserror::Error;
 
 use super::eval::one_semantics;
-use super::progress::for_each;
-use super::{FAILED, FOUND, Output, by_count, errors, plain_output, trouble};
+use super::inputs::{Inputs, Wanted};
+use super::{FAILED, Output, by_count, errors, plain_output, trouble};
 use crate::analysis::unreadable;
 use crate::backend::c::Header;
 use crate::check::Language;
@@ -23,10 +23,9 @@ use crate::port::{LeftStatement, Ported, port};
 use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Position, decoded};
 use crate::video::Semantics;
-use crate::workspace::bug::guarded;
 use crate::workspace::error::{FileError, reason};
 use crate::workspace::files::{Access, Stamp, create, diff, edited, read_text, replace};
-use crate::workspace::input::{self, Bytes, Input};
+use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::{Extension, FileKind};
 use crate::workspace::settings::Finder;
 use crate::workspace::walk::{WalkArguments, subjects};
@@ -132,44 +131,38 @@ impl PortedSource {
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
-    let ready = || -> Result<_, CommandError> {
-        arguments.walk.set_threads()?;
-        Ok((Finder::new(None, false)?, arguments.walk.rules()?, header_path(arguments)?))
+    let is_dry = arguments.check || arguments.diff;
+    let wanted = Wanted {
+        walk: &arguments.walk,
+        config: None,
+        paths: subjects(&arguments.paths, None),
+        is_dry,
     };
-    let (finder, rules, header_path) = match ready() {
+    let is_source = |finder: &Finder, path: &Path| {
+        kind(path, arguments, finder) == FileKind::Within(Language::Cuda)
+    };
+    let ready = || -> Result<_, CommandError> {
+        let header_path = header_path(arguments)?;
+        Ok((Inputs::find(&wanted, is_source)?, header_path))
+    };
+    let (mut inputs, header_path) = match ready() {
         Ok(ready) => ready,
-        Err(message) => {
-            trouble(&message);
+        Err(error) => {
+            trouble(&error);
             return Ok(FAILED);
         }
     };
-    let mut troubles = 0usize;
-    let wants = |path: &Path| kind(path, arguments, &finder) == FileKind::Within(Language::Cuda);
-    let paths = subjects(&arguments.paths, None);
-    let mut inputs = input::expand(&paths, wants, &finder, &rules, |message| {
-        troubles += 1;
-        trouble(&message);
-    });
-    let is_dry = arguments.check || arguments.diff;
-    if !is_dry {
-        input::keep_one_name(&mut inputs);
-    }
-    let outcomes = for_each("ported", &inputs, |input| {
-        let work = || read(input, arguments, &finder, &header_path, semantics);
-        guarded(&input.name(), work).flatten()
-    });
+    let work = |input: &Input| read(input, arguments, &inputs.finder, &header_path, semantics);
+    let outcomes = inputs.each("ported", Input::name, work);
     let mut sources = Vec::new();
-    for (input, outcome) in inputs.iter().zip(outcomes) {
+    let is_filter = inputs.all.contains(&Input::Stdin);
+    for (input, outcome) in mem::take(&mut inputs.all).into_iter().zip(outcomes) {
         match outcome {
             Ok(source) => sources.push((input, source)),
-            Err(message) => {
-                troubles += 1;
-                trouble(&message);
-            }
+            Err(error) => inputs.trouble(&error),
         }
     }
 
-    let is_filter = inputs.contains(&Input::Stdin);
     let mut errors = errors();
     for line in sources.iter().flat_map(|(_, source)| &source.left) {
         // Users take the output of a filter for the text, and that of `--diff` for changes.
@@ -203,10 +196,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     for (input, source) in &sources {
         match finish(input, source, arguments, out)? {
             Ok(()) => done.push(source),
-            Err(message) => {
-                troubles += 1;
+            Err(error) => {
                 out.stream.flush()?;
-                trouble(&message);
+                inputs.trouble(&error);
             }
         }
     }
@@ -215,11 +207,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         writeln!(errors, "{}", summary(is_dry, &done))?;
     }
     let is_left = sources.iter().any(|(_, source)| !source.left.is_empty());
-    Ok(match () {
-        () if troubles > 0 => FAILED,
-        () if is_left || is_dry && is_changed => FOUND,
-        () => 0,
-    })
+    Ok(inputs.status(is_left || is_dry && is_changed))
 }
 
 /// The whole path of the header, whose folder must exist.
@@ -305,7 +293,7 @@ fn read(
     }
     let source = decoded(&bytes);
     if let Some(why) = unreadable(&source) {
-        return Err(CommandError::Unread { name, why: why.message.to_string() });
+        return Err(CommandError::Unread { name, why: why.message });
     }
     let place = |path: &Path| {
         fs::canonicalize(path).map_err(|error| FileError::new("find", input.shown(), &error))

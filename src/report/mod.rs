@@ -51,11 +51,11 @@ pub(crate) enum Format {
 #[derive(Clone, Copy, Debug)]
 pub struct FileReport<'a> {
     /// The name of the file as shown to the reader.
-    pub(crate) path: &'a Path,
+    pub path: &'a Path,
     /// The text of the file.
-    pub(crate) source: &'a str,
+    pub source: &'a str,
     /// The findings, in the order of the text.
-    pub(crate) diagnostics: &'a [Diagnostic],
+    pub diagnostics: &'a [Diagnostic],
 }
 
 /// The numbers of findings.

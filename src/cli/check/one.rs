@@ -41,6 +41,12 @@ impl ReportText {
 /// again, and each finding is reported as soon as it is found.
 const MANY: usize = 2048;
 
+/// An input with its bytes.
+struct ReadInput<'i> {
+    input: &'i Input,
+    bytes: &'i Bytes,
+}
+
 /// The outcome for one input.
 pub(super) struct CheckedFile {
     pub(super) statements: usize,
@@ -110,7 +116,8 @@ impl Run {
             checked.skipped = embed::unread(&decoded(&bytes), host, options.headers.as_ref());
         }
         if let Some(most) = arguments.most() {
-            self.make_fixes((input, &bytes), &options, most, arguments, look, &mut checked);
+            let read = ReadInput { input, bytes: &bytes };
+            self.make_fixes(&read, &options, most, arguments, look, &mut checked);
             return Ok(checked);
         }
         self.find(bytes, options, alone, arguments, &mut checked);
@@ -183,13 +190,14 @@ impl Run {
     /// Makes fixes in a file, or shows them.
     fn make_fixes(
         &self,
-        (input, bytes): (&Input, &Bytes),
+        read: &ReadInput<'_>,
         options: &CheckOptions,
         most: Applicability,
         arguments: &Arguments,
         look: DiffLook,
         checked: &mut CheckedFile,
     ) {
+        let &ReadInput { input, bytes } = read;
         let source = decoded(bytes);
         let mut fixed = if arguments.add_ignore {
             add_ignores(&source, options)

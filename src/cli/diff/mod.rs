@@ -180,7 +180,7 @@ impl Run<'_> {
             });
             let texts = Texts::new(inputs, path.is_dir().then_some(path), arguments.max_image);
             failed |= !texts.troubles.is_empty();
-            texts.troubles.iter().for_each(|error| trouble(error));
+            texts.troubles.iter().for_each(trouble);
             texts
         });
         for (texts, path) in [(&old, paths[0]), (&new, paths[1])] {

@@ -338,7 +338,8 @@ impl Modules {
             let mut rewrite = |bytes: Bytes| -> Result<_, Unusual> {
                 let source = decoded(&bytes);
                 let options = options.clone().with_semantics(choice.of(&source)?);
-                NewModule::of(at, place, word, (&bytes, &source), &options, &mut input)
+                let old = OldModule { at, place, word, bytes: &bytes, source: &source };
+                NewModule::of(&old, &options, &mut input)
             };
             let new = bytes.and_then(|bytes| guarded(&shown, || rewrite(bytes)).flatten());
             match new {
@@ -407,16 +408,24 @@ fn show_errors(name: &str, source: &str) {
     let _ = human(&style, &file).and_then(|text| errors().write_all(&text));
 }
 
+/// A module as it was read.
+struct OldModule<'m> {
+    /// The number of its word.
+    at: usize,
+    place: Place,
+    word: &'m OsStr,
+    bytes: &'m Bytes,
+    source: &'m str,
+}
+
 impl NewModule {
     /// Rewrites a module, if it has an instruction to rewrite.
     fn of(
-        at: usize,
-        place: Place,
-        word: &OsStr,
-        (bytes, source): (&Bytes, &str),
+        old: &OldModule<'_>,
         options: &RewriteOptions,
         input: &mut InputReport,
     ) -> Result<Option<NewModule>, Unusual> {
+        let &OldModule { at, place, word, bytes, source } = old;
         let (rewriting, errors) =
             rewrite_with(source, options, true).map_err(|NoTarget| "it has no .target")?;
         let Rewriting { total, rewritten, measured, before, after, target, .. } = rewriting;
