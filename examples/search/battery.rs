@@ -3,7 +3,7 @@
 use vptx::backend::ptx::Sequence;
 use vptx::ir::Program;
 
-use crate::support::forms::Random;
+use crate::support::random::Random;
 
 /// Inputs that tell values apart.
 pub(crate) const TESTS: usize = 32;

@@ -28,6 +28,7 @@ mod values;
 mod support {
     pub(crate) mod forms;
     pub(crate) mod llvm;
+    pub(crate) mod random;
     pub(crate) mod smt;
 }
 
@@ -41,7 +42,8 @@ use vptx::isa::Target;
 use vptx::video::Semantics;
 
 use search::{Limits, search};
-use support::forms::{Random, rows, texts};
+use support::forms::{rows, texts};
+use support::random::Random;
 use support::smt::{Answer, Solver, places, query};
 
 /// The limit for one proof, in seconds.

@@ -7,7 +7,7 @@ use vptx::isa::Type;
 
 use crate::operation::Operation;
 use crate::search::{Limits, Outcome, search};
-use crate::support::forms::Random;
+use crate::support::random::Random;
 
 /// What a search finds, if time does not end it.
 fn outcome(text: &str, below: u32) -> Outcome {

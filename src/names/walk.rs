@@ -207,6 +207,9 @@ impl<'t> Walker<'t> {
             self.use_of(name);
         }
         labels.for_each(|label| self.label(label));
+        // A statement may end inside of braces that are not known.
+        self.names.is_doubtful |= directive.kind() == DirectiveKind::Unknown
+            && statement.tokens().iter().any(|token| token.is(b'{'));
         if matches!(
             directive.kind(),
             DirectiveKind::Loc

@@ -204,9 +204,11 @@ impl<'a> Spacing<'a> {
                 || previous.is(b'@') && piece.is(b'!');
             return Some(!binds);
         }
-        // `tex.1d` and the like.
+        // `tex.1d` and the like. After a comment, operands come without being noticed: `5 .1d` is no
+        // `5.1d`.
         let is_modifier = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
-        is_modifier.then_some(false)
+        let is_operand = previous.kind == PieceKind::NUMBER && !previous.text.starts_with('.');
+        (is_modifier && !is_operand).then_some(false)
     }
 
     fn in_operands(

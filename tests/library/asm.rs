@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use crate::support::random::Random;
 use crate::support::{corpus, rules_on_statements, samples, setting};
 use vptx::Code;
 use vptx::analysis::{check, check_counted};
@@ -143,44 +144,6 @@ fn the_corpus_has_the_findings_written_in_it() {
     assert!(count >= 220, "only {count} cases were read");
 }
 
-// Random numbers.
-
-/// xorshift64*
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// The numbers of one case of a run.
-    pub(crate) fn new(seed: u64, case: u64) -> Random {
-        let mixed = (seed << 32 ^ case).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Random(mixed | 1)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    pub(crate) fn percent(&mut self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
-}
-
 // Random instructions.
 
 /// A part of an instruction's text: fixed text, or an operand that can become one of
@@ -253,7 +216,7 @@ fn source(random: &mut Random, lane_count: usize) -> Value {
         1 => Value::text("%r5"),
         2 => Value::text("t0"),
         3..=6 if lane_count == 0 => {
-            return Value::text(random.pick(&[
+            return Value::text(random.one_of(&[
                 "5", "0x1234", "255", "0", "-7", "(1+2)", "7 % 3", "1 << 4", "0U", "~0xff",
             ]));
         }
@@ -261,7 +224,7 @@ fn source(random: &mut Random, lane_count: usize) -> Value {
     };
     if random.percent(35) {
         value.selector = match lane_count {
-            0 => random.pick(&PARTS).into(),
+            0 => random.one_of(&PARTS).into(),
             width => lanes(random, width, false),
         };
     }
@@ -270,7 +233,7 @@ fn source(random: &mut Random, lane_count: usize) -> Value {
 
 /// A legal instruction.
 pub(crate) fn draft(random: &mut Random) -> Draft {
-    let mut types: Vec<String> = (0..3).map(|_| random.pick(&TYPES).to_owned()).collect();
+    let mut types: Vec<String> = (0..3).map(|_| random.one_of(&TYPES).to_owned()).collect();
     let mut modifiers = Vec::new();
     let mut destination = Value::operand(0);
     match random.below(30) {
@@ -278,7 +241,7 @@ pub(crate) fn draft(random: &mut Random) -> Draft {
         1 => destination = Value::text("%r7"),
         _ => {}
     }
-    let width = random.pick(&[0, 0, 2, 4]);
+    let width = random.one_of(&[0, 0, 2, 4]);
     let family = random.below(if width == 0 { 6 } else { 4 });
     let mut third = width != 0;
     let mnemonic;
@@ -296,24 +259,24 @@ pub(crate) fn draft(random: &mut Random) -> Draft {
                     modifiers.push(".sat".to_owned());
                 }
                 if random.percent(30) {
-                    modifiers.push(random.pick(&[".shr7", ".shr15"]).to_owned());
+                    modifiers.push(random.one_of(&[".shr7", ".shr15"]).to_owned());
                 }
             }
             1 => {
                 mnemonic = "vset";
                 types.pop();
-                modifiers.push(random.pick(&COMPARISONS).to_owned());
+                modifiers.push(random.one_of(&COMPARISONS).to_owned());
             }
             2 => {
-                mnemonic = random.pick(&["vshl", "vshr"]);
+                mnemonic = random.one_of(&["vshl", "vshr"]);
                 types[2] = String::from(".u32");
                 if random.percent(25) {
                     modifiers.push(".sat".to_owned());
                 }
-                modifiers.push(random.pick(&[".clamp", ".wrap"]).to_owned());
+                modifiers.push(random.one_of(&[".clamp", ".wrap"]).to_owned());
             }
             _ => {
-                mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
+                mnemonic = random.one_of(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
                 if random.percent(25) {
                     modifiers.push(".sat".to_owned());
                 }
@@ -322,11 +285,11 @@ pub(crate) fn draft(random: &mut Random) -> Draft {
         if merge {
             match random.below(4) {
                 0 => {
-                    modifiers.push(random.pick(&SECONDARY).to_owned());
+                    modifiers.push(random.one_of(&SECONDARY).to_owned());
                     third = true;
                 }
                 1 => {
-                    destination.selector = random.pick(&PARTS).into();
+                    destination.selector = random.one_of(&PARTS).into();
                     third = true;
                 }
                 _ => {}
@@ -336,9 +299,9 @@ pub(crate) fn draft(random: &mut Random) -> Draft {
         if family == 0 {
             mnemonic = "vset";
             types.pop();
-            modifiers.push(random.pick(&COMPARISONS).to_owned());
+            modifiers.push(random.one_of(&COMPARISONS).to_owned());
         } else {
-            mnemonic = random.pick(&["vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"]);
+            mnemonic = random.one_of(&["vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"]);
         }
         match random.below(4) {
             0 if family != 0 => modifiers.push(".sat".to_owned()),
@@ -358,7 +321,7 @@ pub(crate) fn draft(random: &mut Random) -> Draft {
     }
     let suffix = if width == 0 { String::new() } else { width.to_string() };
     Draft {
-        guard: random.pick(&["", "", "", "", "", "", "", "@p ", "@!%p1 "]),
+        guard: random.one_of(&["", "", "", "", "", "", "", "@p ", "@!%p1 "]),
         mnemonic: format!("{mnemonic}{suffix}"),
         modifiers: types,
         operands,
@@ -430,9 +393,9 @@ pub(crate) fn spoil(random: &mut Random, draft: &mut Draft) {
             let copy = draft.modifiers[at].clone();
             draft.modifiers.push(copy);
         }
-        5 => draft.modifiers.insert(at, random.pick(&TYPES).into()),
-        6 => draft.modifiers.insert(at, random.pick(FOREIGN).into()),
-        7 if count > 0 => draft.modifiers[at] = random.pick(FOREIGN).into(),
+        5 => draft.modifiers.insert(at, random.one_of(&TYPES).into()),
+        6 => draft.modifiers.insert(at, random.one_of(FOREIGN).into()),
+        7 if count > 0 => draft.modifiers[at] = random.one_of(FOREIGN).into(),
         8 => draft.modifiers.extend([".sat".to_owned(), ".sat".to_owned()]),
         9 if count > 0 => draft.modifiers[at].insert(1, ' '),
         10 if !draft.operands.is_empty() => {
@@ -440,33 +403,33 @@ pub(crate) fn spoil(random: &mut Random, draft: &mut Draft) {
         }
         11 => draft.operands.push(Value::operand(random.below(WORDS.len()))),
         12 | 13 if !draft.operands.is_empty() => {
-            draft.operands[operand].selector = random.pick(ODD_SELECTORS).into();
+            draft.operands[operand].selector = random.one_of(ODD_SELECTORS).into();
         }
         14 if !draft.operands.is_empty() => draft.operands[operand].selector.clear(),
         15 if !draft.operands.is_empty() => {
-            draft.operands[operand].sign = random.pick(&["-", "-", "- ", "--", "+"]);
+            draft.operands[operand].sign = random.one_of(&["-", "-", "- ", "--", "+"]);
         }
         16 if !draft.operands.is_empty() => {
-            draft.operands[operand] = Value::text(random.pick(ODD_OPERANDS));
+            draft.operands[operand] = Value::text(random.one_of(ODD_OPERANDS));
         }
         17 if !draft.operands.is_empty() => {
             draft.operands[operand].items = vec![Item::Text("0x1234".into())];
         }
         18 if !draft.operands.is_empty() => {
             let (open, close) =
-                random.pick(&[("[", "]"), ("{", "}"), ("[", "+4]"), ("{t0, ", "}")]);
+                random.one_of(&[("[", "]"), ("{", "}"), ("[", "+4]"), ("{t0, ", "}")]);
             let value = &mut draft.operands[operand];
             value.items.insert(0, Item::Text(open.into()));
             value.items.push(Item::Text(close.into()));
         }
-        19 => draft.mnemonic = random.pick(MISSPELT).into(),
+        19 => draft.mnemonic = random.one_of(MISSPELT).into(),
         20 => {
             draft.mnemonic =
-                random.pick(&["vadd", "vmad", "vset", "vshl", "vmin2", "vset4", "vavrg4"]).into();
+                random.one_of(&["vadd", "vmad", "vset", "vshl", "vmin2", "vset4", "vavrg4"]).into();
         }
-        21 => draft.comma = random.pick(&[",,", " ", ", ,"]),
-        22 => draft.end = random.pick(&["", ",;", ".b0;"]),
-        23 => draft.guard = random.pick(&["@5 ", "@ ", "@p.b0 ", "!p ", "@!!p "]),
+        21 => draft.comma = random.one_of(&[",,", " ", ", ,"]),
+        22 => draft.end = random.one_of(&["", ",;", ".b0;"]),
+        23 => draft.guard = random.one_of(&["@5 ", "@ ", "@p.b0 ", "!p ", "@!!p "]),
         _ => draft.operands.clear(),
     }
 }
@@ -491,9 +454,9 @@ const GAPS: &[&str] = &[
 impl Draft {
     /// The text of the instruction, with a few gaps.
     pub(crate) fn items(&self, random: &mut Random) -> Vec<Item> {
-        let often = random.pick(&[0, 0, 5, 30]);
+        let often = random.one_of(&[0, 0, 5, 30]);
         let mut gap = |usual: &str| {
-            Item::Text(if random.percent(often) { random.pick(GAPS) } else { usual }.into())
+            Item::Text(if random.percent(often) { random.one_of(GAPS) } else { usual }.into())
         };
         let text = |text: &str| Item::Text(text.into());
         let mut items = vec![text(self.guard), text(&self.mnemonic)];
@@ -607,11 +570,11 @@ pub(crate) struct Style {
 impl Style {
     pub(crate) fn new(random: &mut Random) -> Style {
         Style {
-            escape: random.pick(&[0, 0, 2, 10, 60]),
-            cut: random.pick(&[0, 0, 1, 5, 30]),
-            splice: random.pick(&[0, 0, 0, 2, 10]),
-            raw: random.pick(&[0, 0, 20, 80]),
-            prefixes: random.pick(&[&[""], &[""], &[""], &["", "u8"], &["L"], &["u"], &["U"]]),
+            escape: random.one_of(&[0, 0, 2, 10, 60]),
+            cut: random.one_of(&[0, 0, 1, 5, 30]),
+            splice: random.one_of(&[0, 0, 0, 2, 10]),
+            raw: random.one_of(&[0, 0, 20, 80]),
+            prefixes: random.one_of(&[&[""], &[""], &[""], &["", "u8"], &["L"], &["u"], &["U"]]),
             in_macro: random.percent(20),
         }
     }
@@ -619,7 +582,7 @@ impl Style {
     /// White space and comments between two tokens of C.
     fn trivia(&self, random: &mut Random) -> &'static str {
         loop {
-            let trivia = random.pick(&[
+            let trivia = random.one_of(&[
                 "",
                 "",
                 " ",
@@ -699,7 +662,7 @@ pub(crate) fn write_literals(
             continue;
         }
         if random.percent(style.splice) {
-            out.push_str(random.pick(&["\\\n", "\\\r\n"]));
+            out.push_str(random.one_of(&["\\\n", "\\\r\n"]));
         }
         let start = out.len();
         let must = matches!(c, '"' | '\\' | '\n' | '\r') || taken(c);
@@ -716,9 +679,9 @@ pub(crate) fn write_literals(
 }
 
 fn open(random: &mut Random, style: &Style, out: &mut String) -> Piece {
-    out.push_str(random.pick(style.prefixes));
+    out.push_str(random.one_of(style.prefixes));
     if random.percent(style.raw) {
-        let delimiter = random.pick(&["", "", "x", "ptx", "--", "sixteen_letters_"]);
+        let delimiter = random.one_of(&["", "", "x", "ptx", "--", "sixteen_letters_"]);
         let _ = write!(out, "R\"{delimiter}(");
         Piece::Raw(delimiter)
     } else {
@@ -890,13 +853,13 @@ struct Pair {
 impl Pair {
     fn new(random: &mut Random) -> Pair {
         let mut draft = draft(random);
-        for _ in 0..random.pick(&[0, 0, 0, 1, 1, 1, 2]) {
+        for _ in 0..random.one_of(&[0, 0, 0, 1, 1, 1, 2]) {
             spoil(random, &mut draft);
         }
         let mut items = draft.items(random);
         let declared = random.percent(8);
         if declared {
-            items.insert(0, Item::Text(random.pick(DECLARATIONS).into()));
+            items.insert(0, Item::Text(random.one_of(DECLARATIONS).into()));
         }
         let plain: String = items
             .iter()
@@ -908,8 +871,8 @@ impl Pair {
         // Text after an unfinished statement, or after braces, would be part of it.
         let alone = !plain.trim_end().ends_with(';');
         let befores = if declared { &BEFORE[..UNDECLARED] } else { BEFORE };
-        let before = random.pick(befores);
-        let after = if alone { "" } else { random.pick(AFTER) };
+        let before = random.one_of(befores);
+        let after = if alone { "" } else { random.one_of(AFTER) };
 
         let mut written = vec![false; WORDS.len()];
         if let Some(destination) = draft.operands.first() {
@@ -925,15 +888,15 @@ impl Pair {
         let style = Style::new(random);
         let mut source = String::new();
         for _ in 0..random.below(3) {
-            let _ = writeln!(source, "{}", random.pick(AROUND));
+            let _ = writeln!(source, "{}", random.one_of(AROUND));
         }
         if style.in_macro {
             source.push_str("#define ADD(d, a) ");
-            source.push_str(random.pick(&["", "do { ", "\\\n    ", "static int x = '\"'; "]));
+            source.push_str(random.one_of(&["", "do { ", "\\\n    ", "static int x = '\"'; "]));
         } else {
-            source.push_str(random.pick(&["", "    ", "if (x) ", "{ ", "x: ", "f(1, ':');"]));
+            source.push_str(random.one_of(&["", "    ", "if (x) ", "{ ", "x: ", "f(1, ':');"]));
         }
-        source.push_str(random.pick(KEYWORDS));
+        source.push_str(random.one_of(KEYWORDS));
         source.push_str(style.trivia(random));
         source.push('(');
         source.push_str(style.trivia(random));
@@ -944,9 +907,9 @@ impl Pair {
             source.push_str(&token);
         }
         source.push_str(style.trivia(random));
-        source.push_str(random.pick(&[");", ") ;", ")"]));
+        source.push_str(random.one_of(&[");", ") ;", ")"]));
         for _ in 0..random.below(3) {
-            let _ = write!(source, "\n{}", random.pick(AROUND));
+            let _ = write!(source, "\n{}", random.one_of(AROUND));
         }
         let doubtful = draft.is_doubtful(&plain);
         Pair { plain, source, places, template, open, before, after, slots, doubtful }
@@ -1064,18 +1027,18 @@ fn operand_lists(random: &mut Random, written: &[bool]) -> (Vec<Slot>, Vec<Strin
             }
             let name = random
                 .percent(40)
-                .then(|| format!("{}{number}", random.pick(&["in_", "d", "_", "asm", "x_Y"])));
+                .then(|| format!("{}{number}", random.one_of(&["in_", "d", "_", "asm", "x_Y"])));
             if let Some(name) = &name {
                 tokens.push(format!("[{name}]"));
             }
             let constraint = if is_output {
-                random.pick(&["\"+r\"", "\"+r\"", "\"+&r\"", "\"+\" \"r\""])
+                random.one_of(&["\"+r\"", "\"+r\"", "\"+&r\"", "\"+\" \"r\""])
             } else {
                 "\"r\""
             };
             tokens.push(constraint.into());
             let many = if is_output { WRITABLE } else { EXPRESSIONS.len() };
-            tokens.push(format!("({})", random.pick(&EXPRESSIONS[..many])));
+            tokens.push(format!("({})", random.one_of(&EXPRESSIONS[..many])));
             if let Some(ours) = ours {
                 slots[ours] = Slot { number, name };
             }
@@ -1195,7 +1158,7 @@ pub(crate) fn each_case(count: u64, mut hold: impl FnMut(&mut Random)) {
     let seed = setting("VPTX_ASM_SEED", 1);
     for case in 0..count {
         let _told = Told(seed, case);
-        hold(&mut Random::new(seed, case));
+        hold(&mut Random::of_case(seed, case));
     }
 }
 
@@ -1405,10 +1368,10 @@ fn any_mixture_is_read() {
         let mut source = String::new();
         // Half of the texts start like a statement.
         if random.percent(50) {
-            source.push_str(random.pick(&["asm(\"", "asm volatile(R\"(", "asm(\"vadd4.u32 "]));
+            source.push_str(random.one_of(&["asm(\"", "asm volatile(R\"(", "asm(\"vadd4.u32 "]));
         }
         for _ in 0..=random.below(24) {
-            source.push_str(random.pick(SOUP));
+            source.push_str(random.one_of(SOUP));
         }
         if random.percent(30) {
             source.push_str("\" : \"=r\"(d) : \"r\"(a), \"r\"(b), \"r\"(c));");

@@ -1,7 +1,7 @@
 //! Columns give what the interpreter gives, also for random programs, which are less regular than
 //! those of instructions.
 
-use crate::support::forms::Random;
+use crate::support::random::Random;
 use vptx::Instruction;
 use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
 use vptx::isa::Compare;

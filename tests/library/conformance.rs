@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::support::EDGES;
 use crate::support::fixture_text;
-use crate::support::forms::{Random, heads, rows, without_defaults};
+use crate::support::forms::{heads, rows, without_defaults};
+use crate::support::random::Random;
 use vptx::Instruction;
 use vptx::conformance::{Vector, Vectors};
 use vptx::isa::Mnemonic;

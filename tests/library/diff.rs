@@ -8,11 +8,13 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::normal::{OTHER_FLOATS, SAME_FLOATS, with_floats};
-use crate::support::forms::{Random, rows, texts};
+use crate::support::forms::{rows, texts};
 use crate::support::outline::{Function, Kind, Outline, Statement, edited};
+use crate::support::random::Random;
 use crate::support::variant::{
-    Numbers, PIECES, Variant, braced, flattened, plain_run, renamed, retyped, without_debug,
+    PIECES, Variant, braced, flattened, plain_run, renamed, retyped, without_debug,
 };
+
 use crate::support::{EDGES, ptx_files, samples};
 use vptx::backend::ptx::RewriteOptions;
 use vptx::diff::{
@@ -389,7 +391,7 @@ fn large_functions(outline: &Outline<'_>, least: usize) -> Vec<usize> {
     (0..outline.functions.len()).filter(is_large).collect()
 }
 
-fn pick<'a, T>(numbers: &mut Numbers, from: &'a [T]) -> &'a T {
+fn pick<'a, T>(numbers: &mut Random, from: &'a [T]) -> &'a T {
     &from[numbers.below(from.len())]
 }
 
@@ -403,7 +405,7 @@ const FRESH: [&str; 5] = [
 ];
 
 /// A text with fresh instructions at random places in functions, and what they are.
-fn with_fresh(source: &str, numbers: &mut Numbers, count: usize) -> Option<(String, Vec<String>)> {
+fn with_fresh(source: &str, numbers: &mut Random, count: usize) -> Option<(String, Vec<String>)> {
     let outline = Outline::of(source);
     let functions = large_functions(&outline, 1);
     if functions.is_empty() {
@@ -442,7 +444,7 @@ fn disguised(name: &str, text: &str, seed: u64) -> String {
 #[test]
 fn inserted_instructions_are_added() {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(3);
+    let mut numbers = Random(3);
     let modules = modules();
     for seed in 0..samples(60) as usize {
         let (name, text) = &modules[seed % modules.len()];
@@ -489,7 +491,7 @@ fn is_plain(text: &str) -> bool {
 #[test]
 fn an_inserted_instruction_changes_no_others_however_alike() {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(8);
+    let mut numbers = Random(8);
     let modules = middling_modules();
     for seed in 0..samples(170) as usize {
         let (name, text) = &modules[seed % modules.len()];
@@ -543,7 +545,7 @@ fn an_inserted_instruction_changes_no_others_however_alike() {
 #[test]
 fn deleted_instructions_are_removed() {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(4);
+    let mut numbers = Random(4);
     let modules = middling_modules();
     for seed in 0..samples(80) as usize {
         let (name, text) = &modules[seed % modules.len()];
@@ -611,7 +613,7 @@ fn integers(outline: &Outline<'_>, function: &Function) -> Vec<usize> {
 }
 
 /// The text with a changed constant, that constant, and the statement in the old text.
-fn with_constant(source: &str, numbers: &mut Numbers) -> Option<(String, String, Range<usize>)> {
+fn with_constant(source: &str, numbers: &mut Random) -> Option<(String, String, Range<usize>)> {
     let outline = Outline::of(source);
     let functions = large_functions(&outline, 5);
     let function = &outline.functions[*functions.get(numbers.below(functions.len().max(1)))?];
@@ -623,7 +625,7 @@ fn with_constant(source: &str, numbers: &mut Numbers) -> Option<(String, String,
 }
 
 /// Like [`with_constant`], with a changed opcode.
-fn with_opcode(source: &str, numbers: &mut Numbers) -> Option<(String, String, Range<usize>)> {
+fn with_opcode(source: &str, numbers: &mut Random) -> Option<(String, String, Range<usize>)> {
     let outline = Outline::of(source);
     let functions = large_functions(&outline, 5);
     let function = &outline.functions[*functions.get(numbers.below(functions.len().max(1)))?];
@@ -659,10 +661,10 @@ fn same_but_lonely(source: &str, old: &Range<usize>, one: &str, two: &str) -> bo
 /// One word of one statement is another one in each turn.
 fn one_word_changes(
     fresh: &str,
-    change: impl Fn(&str, &mut Numbers) -> Option<(String, String, Range<usize>)>,
+    change: impl Fn(&str, &mut Random) -> Option<(String, String, Range<usize>)>,
 ) -> Faults {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(5);
+    let mut numbers = Random(5);
     let modules = modules();
     for seed in 0..samples(60) as usize {
         let (name, text) = &modules[seed % modules.len()];
@@ -707,7 +709,7 @@ struct Move {
     statements: Vec<Range<usize>>,
 }
 
-fn find_move(outline: &Outline<'_>, numbers: &mut Numbers, clear: bool) -> Option<Move> {
+fn find_move(outline: &Outline<'_>, numbers: &mut Random, clear: bool) -> Option<Move> {
     let functions = large_functions(outline, 30);
     let text = |it: &Statement| &outline.source[it.span.clone()];
     for _ in 0..600 {
@@ -779,7 +781,7 @@ impl Move {
 }
 
 /// A function of short chains of instructions, no two of which have the same constant.
-fn chains(numbers: &mut Numbers) -> String {
+fn chains(numbers: &mut Random) -> String {
     let mut body = ".reg .b64 %rd<2>; .reg .b32 %r<90>;\nld.param.u64 %rd1, [p];\n\
                     ld.global.u32 %r0, [%rd1];\n"
         .to_owned();
@@ -802,7 +804,7 @@ fn chains(numbers: &mut Numbers) -> String {
 /// register with them that either writes. A compiler could move these.
 fn blocks_move(clear: bool, is_renamed: bool, turns: usize) -> Faults {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(6);
+    let mut numbers = Random(6);
     let mut modules = middling_modules();
     modules.extend((0..25).map(|at| (format!("chains {at}"), chains(&mut numbers))));
     for seed in 0..turns {
@@ -870,7 +872,7 @@ fn a_block_out_of_its_order_moves_mostly() {
 // ------------------------------------------------------------- whole functions
 
 /// The text with some of each: fresh, deleted and changed instructions, and a moved block.
-fn jumbled(source: &str, numbers: &mut Numbers) -> String {
+fn jumbled(source: &str, numbers: &mut Random) -> String {
     let mut text = source.to_owned();
     if let Some((new, _, _)) = with_constant(&text, numbers) {
         text = new;
@@ -992,7 +994,7 @@ fn check_side(change: &Change, side: Side, text: &str, outline: &Outline<'_>) ->
 #[test]
 fn whole_functions_are_in_order_and_complete() {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(7);
+    let mut numbers = Random(7);
     let modules = modules();
     for seed in 0..samples(40) as usize {
         let (name, text) = &modules[seed % modules.len()];
@@ -1038,7 +1040,7 @@ fn whole_functions_are_in_order_and_complete() {
 #[test]
 fn the_other_way_round_is_the_reverse() {
     let mut faults = Faults::default();
-    let mut numbers = Numbers(9);
+    let mut numbers = Random(9);
     let modules = middling_modules();
     for seed in 0..samples(60) as usize {
         let (name, text) = &modules[seed % modules.len()];
@@ -2225,7 +2227,7 @@ fn holds_for_any(old: &str, new: &str) -> usize {
 
 #[test]
 fn modules_that_break_off() {
-    let mut numbers = Numbers(17);
+    let mut numbers = Random(17);
     let mut cases = 0;
     for (_, text) in modules().iter().filter(|(_, text)| text.len() < 30_000) {
         for _ in 0..6 {
@@ -2247,7 +2249,7 @@ fn modules_that_break_off() {
 
 #[test]
 fn any_two_texts() {
-    let mut numbers = Numbers(18);
+    let mut numbers = Random(18);
     let mut read = [0; 3];
     for _ in 0..3000 {
         let mut text = || -> String {
@@ -2262,7 +2264,7 @@ fn any_two_texts() {
 
 /// Random texts, and whether each can be read.
 fn any_texts(count: usize) -> Vec<(String, bool)> {
-    let mut numbers = Numbers(20);
+    let mut numbers = Random(20);
     let text = |_| {
         let length = numbers.below(12);
         let text: String = (0..length).map(|_| PIECES[numbers.below(PIECES.len())]).collect();
@@ -2307,7 +2309,7 @@ fn what_the_formatter_refuses_is_an_error() {
 /// a text inside.
 #[test]
 fn mixed_modules() {
-    let mut numbers = Numbers(19);
+    let mut numbers = Random(19);
     let mut pieces: Vec<String> = Vec::new();
     for (_, text) in modules().iter().filter(|(_, text)| text.len() < 40_000) {
         let outline = Outline::of(text);

@@ -10,7 +10,7 @@ use vptx::syntax::{
 };
 
 use crate::module::{Recipe, Style};
-use crate::support::generate::Rng;
+use crate::support::random::Random;
 use crate::support::{ptx_files, samples};
 
 const MODULE: &str = "\
@@ -527,14 +527,14 @@ fn comments(tree: &Tree<'_>) -> Vec<Span> {
 }
 
 /// A short module in the manner of a producer, in one of several layouts.
-fn random_module(rng: &mut Rng) -> String {
+fn random_module(rng: &mut Random) -> String {
     let (_, style) = Style::ALL[(rng.next() % 6) as usize];
     let recipe = Recipe { seed: rng.next() | 1, ..Recipe::new(style, 3_000, 300) };
     laid_out(recipe.make(), rng)
 }
 
 /// Another layout of a text: other line breaks, or all on one line, or no line break at the end.
-fn laid_out(text: String, rng: &mut Rng) -> String {
+fn laid_out(text: String, rng: &mut Random) -> String {
     let other = match rng.next() % 8 {
         0 => text.replace('\n', "\r\n"),
         1 if !text.contains("//") => text.replace('\n', " "),
@@ -569,7 +569,7 @@ struct Changed {
 }
 
 /// One random edit.
-fn edit<'t>(tree: &'t Tree<'t>, edits: &mut Edits<'t>, rng: &mut Rng, changed: &mut Changed) {
+fn edit<'t>(tree: &'t Tree<'t>, edits: &mut Edits<'t>, rng: &mut Random, changed: &mut Changed) {
     let statements: Vec<_> = tree.all_statements().collect();
     let statement = statements[(rng.next() % statements.len() as u64) as usize];
     let mut any = |texts: &[&'static str]| texts[(rng.next() % texts.len() as u64) as usize];
@@ -666,7 +666,7 @@ fn edit<'t>(tree: &'t Tree<'t>, edits: &mut Edits<'t>, rng: &mut Rng, changed: &
 
 /// Makes random edits of a text without errors, and looks at the laws that each result obeys.
 /// The result is how many edits were taken and how many were refused.
-fn random_edits(source: &str, count: u64, rng: &mut Rng) -> (u64, u64) {
+fn random_edits(source: &str, count: u64, rng: &mut Random) -> (u64, u64) {
     let tree = parse(source);
     assert_eq!(tree.errors(), [], "{source}");
     let mut edits = Edits::new(&tree);
@@ -706,7 +706,7 @@ fn random_edits(source: &str, count: u64, rng: &mut Rng) -> (u64, u64) {
 }
 
 fn random_rounds(wanted: u64) {
-    let mut rng = Rng::new(46);
+    let mut rng = Random(46);
     let fixtures = ["ptx", "kernels", "regions", "format"].into_iter().flat_map(ptx_files);
     let texts = fixtures.map(|path| decode(fs::read(path).expect("a file")));
     let texts: Vec<_> =
@@ -740,7 +740,7 @@ fn many_random_edits_keep_all_else() {
 
 #[test]
 fn edits_of_texts_with_errors_bring_no_others() {
-    let mut rng = Rng::new(4);
+    let mut rng = Random(4);
     let texts: Vec<_> = ptx_files("diagnostics")
         .into_iter()
         .map(|path| decode(fs::read(path).expect("a file")))

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use crate::support::EDGES;
-use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::forms::{heads, rows, texts};
 use crate::support::llvm;
+use crate::support::random::Random;
 use vptx::backend::llvm::{Architecture, Module};
 use vptx::ir::Program;
 use vptx::isa::Sources;

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::diff::{constants, instruction, same_meaning};
-use crate::support::forms::Random;
+use crate::support::random::Random;
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{EDGES, samples};
 use vptx::Semantics;

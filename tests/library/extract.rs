@@ -10,7 +10,7 @@ use crate::support::fatbin::{
     Entry, LZ4, OBFUSCATED, ZSTD, ar, cubin, fat_binary, gzip, joined, library, lz4, plain, tar,
     tar_of_long_name, zip, zstd, zstd_frame,
 };
-use crate::support::forms::Random;
+use crate::support::random::Random;
 use crate::support::samples;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

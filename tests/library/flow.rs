@@ -9,7 +9,7 @@ use vptx::names::{Meaning, Names, SymbolKind};
 use vptx::source::{Span, decode};
 use vptx::syntax::{self, Tree};
 
-use crate::support::generate::Rng;
+use crate::support::random::Random;
 use crate::support::{effects, ptx_files, samples};
 
 const REGISTERS: usize = 5;
@@ -72,7 +72,7 @@ impl Step {
     }
 }
 
-fn kernel(rng: &mut Rng) -> Vec<Step> {
+fn kernel(rng: &mut Random) -> Vec<Step> {
     let mut below = |end: usize| (rng.next() >> 8) as usize % end;
     let count = 2 + below(14);
     let mut steps = Vec::new();
@@ -207,7 +207,7 @@ fn meanings(tree: &Tree<'_>, names: &Names) -> [Option<Meaning>; REGISTERS + 1] 
     })
 }
 
-fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Rng) {
+fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Random) {
     let text = text(steps);
     let tree = syntax::parse(&text);
     assert_eq!(tree.errors(), []);
@@ -300,7 +300,7 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Rng) {
 
 #[test]
 fn made_kernels_have_the_flow_that_they_were_made_with() {
-    let mut rng = Rng::new(47);
+    let mut rng = Random(47);
     for _ in 0..samples(4_000) {
         let steps = kernel(&mut rng);
         let values = std::array::from_fn(|_| rng.next() as u32 % 3);
@@ -321,7 +321,7 @@ fn reached_without(flow: &Flow<'_>, without: Option<usize>) -> BTreeSet<usize> {
 
 #[test]
 fn dominators_and_loops_are_those_of_their_definition() {
-    let mut rng = Rng::new(48);
+    let mut rng = Random(48);
     let mut nested = 0;
     for _ in 0..3_000 {
         let text = text(&kernel(&mut rng));

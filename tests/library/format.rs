@@ -1,5 +1,6 @@
 //! The formatter: snapshots of the layout, and checks that only the layout changes.
 
+use crate::support::random::Random;
 use std::ops::Range;
 
 use crate::support::{fixture, ptx_files, samples};
@@ -368,20 +369,6 @@ fn what_is_not_understood_is_left_alone() {
     }
 }
 
-/// Reproducible pseudo-random numbers.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) as usize % count
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
-
 /// Random sequences of tokens with any white space between them.
 #[test]
 fn tokens_never_melt() {
@@ -457,7 +444,7 @@ fn tokens_never_melt() {
         ".pragma",
     ];
     const BLANKS: &[&str] = &["", " ", "  ", "\t", "\n", "\r\n", "\n\n", " /**/ "];
-    let mut numbers = Numbers(7);
+    let mut numbers = Random(7);
     let mut done = 0;
     for _ in 0..60_000 {
         let mut source = String::new();
@@ -606,7 +593,7 @@ fn usual_lines_are_laid_out_as_their_tokens() {
         "!", "[", "]", "{", "}", "(", ":", "::", "// c", "// c\n", "/* c */", "\"s\"", "4+", "e+5",
         "_", "a b", "\r",
     ];
-    let mut numbers = Numbers(11);
+    let mut numbers = Random(11);
     let mut done = 0;
     for _ in 0..40_000 {
         let mut source = String::new();
@@ -761,7 +748,7 @@ fn suppressions_hold_for_the_same_statements_as_before() {
         ".func g(.param .b32 q) {",
     ];
     let gaps = ["\n", "\n", "\n", "\n\n", " ", " ", "\t", "", "\r\n", "  \n    ", "\n\n\n"];
-    let mut numbers = Numbers(11);
+    let mut numbers = Random(11);
     let mut formatted = 0;
     for round in 0..samples(3000) as usize {
         let count = 1 + numbers.below(9);
@@ -770,12 +757,12 @@ fn suppressions_hold_for_the_same_statements_as_before() {
         for _ in 0..count {
             match numbers.below(8) {
                 0..=1 => {
-                    text += numbers.pick(&line_comments);
+                    text += numbers.one_of(&line_comments);
                     text.push('\n');
                 }
-                2 => text += numbers.pick(&block_comments),
+                2 => text += numbers.one_of(&block_comments),
                 _ => {
-                    let statement = numbers.pick(&statements);
+                    let statement = numbers.one_of(&statements);
                     match statement {
                         ".func f();" | ".func g(.param .b32 q) {" if open > 0 => continue,
                         "{" | ".func g(.param .b32 q) {" => open += 1,
@@ -788,14 +775,14 @@ fn suppressions_hold_for_the_same_statements_as_before() {
                         statement.match_indices([' ', ',']).map(|it| it.0).collect();
                     match numbers.below(6) {
                         kind @ 0..=2 if !cuts.is_empty() && !statement.contains('#') => {
-                            let at = numbers.pick(&cuts);
+                            let at = numbers.one_of(&cuts);
                             text += &statement[..at];
                             match kind {
                                 0 => text.push('\n'),
-                                1 => text += numbers.pick(&block_comments),
+                                1 => text += numbers.one_of(&block_comments),
                                 _ => {
-                                    text += numbers.pick(&["", " ", "\n", " \n "]);
-                                    text += numbers.pick(&line_comments);
+                                    text += numbers.one_of(&["", " ", "\n", " \n "]);
+                                    text += numbers.one_of(&line_comments);
                                     text.push('\n');
                                 }
                             }
@@ -805,7 +792,7 @@ fn suppressions_hold_for_the_same_statements_as_before() {
                     }
                 }
             }
-            text += numbers.pick(&gaps);
+            text += numbers.one_of(&gaps);
         }
         text += &"}".repeat(open);
         let options = &options()[round % 3];

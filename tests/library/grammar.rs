@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::ebnf::{Grammar, Samples};
-use crate::support::forms::{LANE_SAMPLES, MASKS2, MASKS4, PARTS, Random, rows, texts};
+use crate::support::forms::{LANE_SAMPLES, MASKS2, MASKS4, PARTS, rows, texts};
+use crate::support::random::Random;
 use crate::support::samples;
 use vptx::isa::Modifier;
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse_with};
@@ -111,7 +112,7 @@ fn enumerated_sentences_are_accepted() {
 #[test]
 fn random_sentences_are_accepted() {
     let grammar = grammar();
-    let mut seed = 9;
+    let mut random = Random(9);
     let (mut wrong, mut count, mut values) = (Vec::new(), 0, 0);
     let mut used = BTreeSet::new();
     for turn in 0..24_000 {
@@ -120,7 +121,7 @@ fn random_sentences_are_accepted() {
             0 => &[("immediate", &["7"]), ("REGISTER", &["%r1", "a", "$x"])],
             _ => &[],
         };
-        let text = grammar.random(ROOT, samples, &mut seed, 6 + turn % 30);
+        let text = grammar.random(ROOT, samples, &mut random, 6 + turn % 30);
         let Verdict { accepted, against } = verdict(&text);
         count += 1;
         if !accepted && only(&against, &VALUES) {
@@ -314,7 +315,7 @@ fn tokens(text: &str) -> Vec<String> {
 /// A legal instruction to start from.
 fn seedling(random: &mut Random, pool: &[Vec<String>], grammar: &Grammar) -> Vec<String> {
     if random.one_in(6) {
-        let text = grammar.random(ROOT, &[("REGISTER", &["a", "d"])], &mut random.0, 22);
+        let text = grammar.random(ROOT, &[("REGISTER", &["a", "d"])], random, 22);
         return tokens(&text);
     }
     let row = random.pick(pool);

@@ -6,10 +6,12 @@ use std::{env, fs};
 
 use crate::region::{adding, filling};
 use crate::support::forms::{
-    Random, comparing, lane_steps, masking, on_constant, on_range, on_zero, subtracting,
+    comparing, lane_steps, masking, on_constant, on_range, on_zero, subtracting,
 };
+use crate::support::random::Random;
 use crate::support::run_ptx::{Kernel, address};
-use crate::support::variant::{Numbers, renamed};
+use crate::support::variant::renamed;
+
 use crate::support::{EDGES, corpus, is_about_results, samples, setting};
 use crate::white_space::{COMMENTS, respaced, words};
 use vptx::backend::ptx::Outcome;
@@ -333,7 +335,7 @@ fn layout_decides_nothing() {
     });
     let mut changed = 0;
     for (seed, text) in (1..).zip(kernels().into_iter().map(|(_, _, text)| text).chain(made)) {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Random(seed);
         // Only bodies have places.
         let (mut other, mut is_body) = (String::new(), false);
         for line in text.lines() {

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::support::forms::{Random, lane_steps};
+use crate::support::forms::lane_steps;
+use crate::support::random::Random;
 use crate::support::{EDGES, samples};
 use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Group, Outcome, RewriteOptions, Rewritten, rewrite};

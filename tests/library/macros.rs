@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::asm::{Random, compared};
+use crate::asm::compared;
+use crate::support::random::Random;
 use crate::support::{fixture, fixture_text, samples, setting};
 use vptx::analysis::{check, check_counted, fix};
 use vptx::check::{CheckOptions, Language};
@@ -278,7 +279,7 @@ fn the_preprocessor_agrees() {
     }
     let seed = setting("VPTX_ASM_SEED", 7);
     for case in 0..samples(300) {
-        agree(&random_source(&mut Random::new(seed, case)).0);
+        agree(&random_source(&mut Random::of_case(seed, case)).0);
     }
     assert!(with_findings > 100);
 }
@@ -337,7 +338,7 @@ fn random_source(random: &mut Random) -> (String, &'static str) {
         "vshl.u32.u32.u32.clamp %0, %1, %2;",
         "vavrg4.u32.u32.u32 %0, %1, %2",
     ];
-    let text = random.pick(&TEXTS);
+    let text = random.one_of(&TEXTS);
     let (mut defines, mut number) = (String::new(), 0);
     let pieces = wrapped(random, text, &mut defines, &mut number);
     let source = match random.below(3) {
@@ -353,7 +354,7 @@ fn wrapped_texts_have_the_findings_of_plain_ones() {
     let seed = setting("VPTX_ASM_SEED", 7);
     let mut with_findings = 0;
     for case in 0..samples(500) {
-        let (source, text) = random_source(&mut Random::new(seed, case));
+        let (source, text) = random_source(&mut Random::of_case(seed, case));
         let plain = format!("void f() {{ asm(\"{text}\" {OPERANDS}); }}");
         let expected = said(&plain, &options());
         with_findings += usize::from(!expected.is_empty());

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::support::ptx_files;
-use crate::support::variant::{Numbers, PIECES, Variant};
+use crate::support::random::Random;
+use crate::support::variant::{PIECES, Variant};
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
 use vptx::source::decode;
 
@@ -264,7 +265,7 @@ fn exported_names_stay() {
 /// Whatever the text: an error, or a text that is its own normal form.
 #[test]
 fn any_text_has_its_normal_form_or_none() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Random(7);
     let mut count = 0;
     for _ in 0..100_000 {
         let length = numbers.below(14);

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::forms::{Random, rows, texts};
+use crate::support::forms::{rows, texts};
 use crate::support::number as float;
+use crate::support::random::Random;
 use crate::support::reference::manual;
 use vptx::{Instruction, Semantics, explain};
 

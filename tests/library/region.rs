@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::support::forms::{
-    BYTES, HALVES, Random, adding_head, adding_parts, lane_steps, merging_head,
-};
+use crate::support::forms::{BYTES, HALVES, adding_head, adding_parts, lane_steps, merging_head};
+use crate::support::random::Random;
 use crate::support::{EDGES, fixture_text, rules_on_statements, samples};
 use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::support::forms::{Random, rows, texts};
+use crate::support::forms::{rows, texts};
+use crate::support::random::Random;
 use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{
     Change, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, candidates, rewrite,

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::support::forms::{Random, rows, texts};
+use crate::support::forms::{rows, texts};
+use crate::support::random::Random;
 use vptx::diagnostic::Severity;
 use vptx::source::{LineIndex, Span, UNDECODABLE, decode};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, Instruction, check, parse, parse_with};

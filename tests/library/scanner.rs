@@ -6,7 +6,7 @@ use vptx::source::decode;
 use vptx::syntax::{Context, Handler, Problem, TokenKind, WantedStatement, read, read_plainly};
 use vptx::{CheckOptions, Dialect};
 
-use crate::support::forms::Random;
+use crate::support::random::Random;
 use crate::support::{ptx_files, samples};
 
 /// All results of a reader, as text.

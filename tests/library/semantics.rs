@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
+use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
+use crate::support::random::Random;
 use crate::support::reference::manual;
 use vptx::ir::Program;
 use vptx::isa::{

@@ -10,9 +10,10 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::asm::{
-    AFTER, BEFORE, DECLARATIONS, Item, Random, Style, UNDECLARED, WORDS, compared, draft,
-    each_case, kinds, percents, spoil, write_literals,
+    AFTER, BEFORE, DECLARATIONS, Item, Style, UNDECLARED, WORDS, compared, draft, each_case, kinds,
+    percents, spoil, write_literals,
 };
+use crate::support::random::Random;
 use crate::support::{corpus, rules_on_statements, samples};
 use vptx::analysis::{add_ignores, check, check_counted, fix};
 use vptx::backend::c::Header;
@@ -162,7 +163,7 @@ fn verbatim(out: &mut Written, text: &[char]) {
 
 fn python(random: &mut Random, text: &[char], plain: usize) -> Written {
     let mut out = Written::default();
-    let quote = random.pick(&["\"", "'", "\"\"\"", "'''"]);
+    let quote = random.one_of(&["\"", "'", "\"\"\"", "'''"]);
     let byte = quote.chars().next().expect("a quote");
     let triple = quote.len() == 3;
     let is_raw_text = !text.contains(&'\\')
@@ -170,7 +171,7 @@ fn python(random: &mut Random, text: &[char], plain: usize) -> Written {
         && !text.contains(&'\r')
         && (triple || !text.contains(&'\n'));
     if is_raw_text && random.percent(25) {
-        let _ = write!(out.text, "{}{quote}", random.pick(&["r", "R", "rb", "Br"]));
+        let _ = write!(out.text, "{}{quote}", random.one_of(&["r", "R", "rb", "Br"]));
         if out.text.contains(['b', 'B']) && !text.iter().all(char::is_ascii) {
             out.text = format!("r{quote}");
         }
@@ -179,20 +180,27 @@ fn python(random: &mut Random, text: &[char], plain: usize) -> Written {
         return out;
     }
     let (escape, cut, splice) =
-        (random.pick(&[0, 0, 3, 50]), random.pick(&[0, 0, 4]), random.pick(&[0, 0, 4]));
-    let _ = write!(out.text, "{}{quote}", random.pick(&["", "", "u", "U"]));
+        (random.one_of(&[0, 0, 3, 50]), random.one_of(&[0, 0, 4]), random.one_of(&[0, 0, 4]));
+    let _ = write!(out.text, "{}{quote}", random.one_of(&["", "", "u", "U"]));
     for (at, &c) in text.iter().enumerate() {
         let (escape, cut, splice) = if at < plain { (0, 0, 0) } else { (escape, cut, splice) };
         if random.percent(cut) {
             out.text.push_str(quote);
-            out.text.push_str(random.pick(&["", " ", "\n    ", " # it's \"\n", "\\\n", "\\\r\n"]));
+            out.text.push_str(random.one_of(&[
+                "",
+                " ",
+                "\n    ",
+                " # it's \"\n",
+                "\\\n",
+                "\\\r\n",
+            ]));
             if out.text.ends_with(byte) {
                 out.text.push(' ');
             }
             out.text.push_str(quote);
         }
         if random.percent(splice) {
-            out.text.push_str(random.pick(&["\\\n", "\\\r\n"]));
+            out.text.push_str(random.one_of(&["\\\n", "\\\r\n"]));
         }
         let start = out.text.len();
         match c {
@@ -223,18 +231,18 @@ fn rust(random: &mut Random, text: &[char], plain: usize) -> Written {
     let mut out = Written::default();
     let is_raw_text = !text.contains(&'"') && !text.contains(&'\r');
     if is_raw_text && random.percent(30) {
-        let hashes = random.pick(&["", "#", "###"]);
+        let hashes = random.one_of(&["", "#", "###"]);
         let _ = write!(out.text, "r{hashes}\"");
         verbatim(&mut out, text);
         let _ = write!(out.text, "\"{hashes}");
         return out;
     }
-    let (escape, splice) = (random.pick(&[0, 0, 3, 50]), random.pick(&[0, 0, 4]));
+    let (escape, splice) = (random.one_of(&[0, 0, 3, 50]), random.one_of(&[0, 0, 4]));
     out.text.push('"');
     for (at, &c) in text.iter().enumerate() {
         let (escape, splice) = if at < plain { (0, 0) } else { (escape, splice) };
         if random.percent(splice) && !c.is_whitespace() {
-            out.text.push_str(random.pick(&["\\\n", "\\\n    ", "\\\n\n\t"]));
+            out.text.push_str(random.one_of(&["\\\n", "\\\n    ", "\\\n\n\t"]));
         }
         let start = out.text.len();
         match c {
@@ -260,14 +268,14 @@ fn rust(random: &mut Random, text: &[char], plain: usize) -> Written {
 fn julia(random: &mut Random, text: &[char], plain: usize) -> Written {
     let mut out = Written::default();
     let is_raw_text = !text.contains(&'"') && !text.contains(&'\\') && !text.contains(&'\r');
-    let quote = random.pick(&["\"", "\"\"\""]);
+    let quote = random.one_of(&["\"", "\"\"\""]);
     if is_raw_text && random.percent(30) {
         let _ = write!(out.text, "raw{quote}");
         verbatim(&mut out, text);
         out.text.push_str(quote);
         return out;
     }
-    let escape = random.pick(&[0, 0, 3, 50]);
+    let escape = random.one_of(&[0, 0, 3, 50]);
     out.text.push_str(quote);
     for (at, &c) in text.iter().enumerate() {
         let escape = if at < plain { 0 } else { escape };
@@ -296,7 +304,7 @@ fn julia(random: &mut Random, text: &[char], plain: usize) -> Written {
 /// Writes a text as LLVM IR has it between quotes.
 fn llvm(random: &mut Random, text: &[char]) -> Written {
     let mut out = Written::default();
-    let escape = random.pick(&[0, 3, 50]);
+    let escape = random.one_of(&[0, 3, 50]);
     for &c in text {
         let start = out.text.len();
         if matches!(c, '"' | '\\') || c.is_control() || c.is_ascii() && random.percent(escape) {
@@ -312,7 +320,7 @@ fn llvm(random: &mut Random, text: &[char]) -> Written {
 /// Other code around a call, in the language.
 fn around(random: &mut Random, language: Language) -> &'static str {
     match language {
-        Language::Python | Language::Mojo => random.pick(&[
+        Language::Python | Language::Mojo => random.one_of(&[
             "",
             "# tl.inline_asm_elementwise(\"vadd4.u32 $0;\", \"=r\")\n",
             "\"\"\"asm(\"vadd4.u32 %0;\" : \"=r\"(d))\"\"\"\n",
@@ -321,7 +329,7 @@ fn around(random: &mut Random, language: Language) -> &'static str {
             "s = f\"asm('vadd4.u32 {x}')\"\n",
             "d = {'a': [1, (2)], \"b\": r'\\\\'}\n",
         ]),
-        Language::Rust => random.pick(&[
+        Language::Rust => random.one_of(&[
             "",
             "// asm!(\"vadd4.u32 {};\", in(reg32) a);\n",
             "/* asm!( /* nested */ \" */\n",
@@ -330,7 +338,7 @@ fn around(random: &mut Random, language: Language) -> &'static str {
             "asm!(\"vadd.u32 {0}, {1}\", out(reg) a, in(reg) b);\n",
             "println!(\"{} asm!(\", 'a');\n",
         ]),
-        Language::Julia => random.pick(&[
+        Language::Julia => random.one_of(&[
             "",
             "# @asmcall(\"vadd4.u32\", \"=r\")\n",
             "#= @asmcall( #= nested =# \" =#\n",
@@ -338,7 +346,7 @@ fn around(random: &mut Random, language: Language) -> &'static str {
             "s = \"a $(f(\"b\")) c\"\n",
             "r = r\"[\\\"]\"\n",
         ]),
-        Language::Cuda | Language::Ptx | Language::Notebook => random.pick(&[
+        Language::Cuda | Language::Ptx | Language::Notebook => random.one_of(&[
             "",
             "// R\"(asm(\"vadd4.u32 %0;\" : \"=r\"(d)))\"\n",
             "char c = '\"';\n",
@@ -360,15 +368,15 @@ struct Pair {
 
 impl Pair {
     fn new(random: &mut Random) -> Pair {
-        let way = random.pick(&WAYS);
+        let way = random.one_of(&WAYS);
         let mut draft = draft(random);
-        for _ in 0..random.pick(&[0, 0, 0, 1, 1, 1, 2]) {
+        for _ in 0..random.one_of(&[0, 0, 0, 1, 1, 1, 2]) {
             spoil(random, &mut draft);
         }
         let mut items = draft.items(random);
         let declared = random.percent(8);
         if declared {
-            items.insert(0, Item::Text(random.pick(DECLARATIONS).into()));
+            items.insert(0, Item::Text(random.one_of(DECLARATIONS).into()));
         }
         let text = |item: &Item| match item {
             Item::Text(text) => text.clone(),
@@ -380,8 +388,8 @@ impl Pair {
         let plain_text = |text: &&&'static str| !text.contains("%=");
         let befores: Vec<&'static str> = befores.iter().filter(plain_text).copied().collect();
         let afters: Vec<&'static str> = AFTER.iter().filter(plain_text).copied().collect();
-        let before = random.pick(&befores);
-        let after = if alone { "" } else { random.pick(&afters) };
+        let before = random.one_of(&befores);
+        let after = if alone { "" } else { random.one_of(&afters) };
 
         // Numbers of the operands: outputs first.
         let is_written: Vec<bool> = (0..WORDS.len())
@@ -426,7 +434,7 @@ impl Pair {
                         Way::Rust if own >= named => format!("{{n{own}}}"),
                         Way::Rust if own == next && random.percent(70) => {
                             next += 1;
-                            random.pick(&["{}", "{:e}"]).to_owned()
+                            random.one_of(&["{}", "{:e}"]).to_owned()
                         }
                         Way::Rust => format!("{{{own}}}"),
                         _ if random.percent(10) => format!("${{{own}:x}}"),
@@ -451,15 +459,16 @@ impl Pair {
         }
         let constraints = {
             let tied = (0..outputs).map(|at| at.to_string());
-            let outs = (0..outputs).map(|_| random.pick(&["=r", "=&r"]).to_owned());
+            let outs = (0..outputs).map(|_| random.one_of(&["=r", "=&r"]).to_owned());
             let outs: Vec<String> = outs.collect();
             let ins = (outputs..WORDS.len()).map(|_| "r".to_owned());
-            let clobbers = random.pick(&[&[][..], &["~{memory}"]]).iter().map(ToString::to_string);
+            let clobbers =
+                random.one_of(&[&[][..], &["~{memory}"]]).iter().map(ToString::to_string);
             outs.into_iter().chain(ins).chain(tied).chain(clobbers).collect::<Vec<_>>().join(",")
         };
         let places = match way {
             Way::Rust => {
-                source.push_str(random.pick(&["asm!(", "core::arch::asm! {", "asm!(\n    "]));
+                source.push_str(random.one_of(&["asm!(", "core::arch::asm! {", "asm!(\n    "]));
                 let close = if source.ends_with('{') { '}' } else { ')' };
                 let written = literals(random, language, &template, 0);
                 let places = placed(&written, &mut source);
@@ -469,10 +478,10 @@ impl Pair {
                     let _ = write!(
                         source,
                         ", {name}{kind} {}",
-                        random.pick(&["x", "f(1, \",\")", "v['a' as usize]"])
+                        random.one_of(&["x", "f(1, \",\")", "v['a' as usize]"])
                     );
                 }
-                source.push_str(random.pick(&["", ",", ", options(nostack)"]));
+                source.push_str(random.one_of(&["", ",", ", options(nostack)"]));
                 source.push(close);
                 places
             }
@@ -516,10 +525,10 @@ impl Pair {
                 let (outs, ins) = (list(0..outputs, "+r"), list(outputs..WORDS.len(), "r"));
                 let _ = write!(cuda.text, "{outs} : {ins}); }}");
                 let chars: Vec<char> = cuda.text.chars().collect();
-                source.push_str(random.pick(&["x = (", "f(a, "]));
+                source.push_str(random.one_of(&["x = (", "f(a, "]));
                 let written = literals(random, language, &chars, prelude);
                 let outer = placed(&written, &mut source);
-                source.push_str(random.pick(&[")", ", b)"]));
+                source.push_str(random.one_of(&[")", ", b)"]));
                 cuda.then(&outer)
             }
             _ => {
@@ -527,7 +536,7 @@ impl Pair {
                 let chars: Vec<char> = constraints.chars().collect();
                 let list = literals(random, language, &chars, 0).text;
                 let (open, between, close) = match way {
-                    Way::Triton => random.pick(&[
+                    Way::Triton => random.one_of(&[
                         ("tl.inline_asm_elementwise(", ", ", ", [x, y], tl.int32, True, 1)"),
                         (
                             "z = inline_asm_elementwise(asm=",
@@ -548,7 +557,7 @@ impl Pair {
                     }
                     Way::Llvmlite => ("ir.InlineAsm(fn, ", ", ", ", side_effect=True)"),
                     Way::Mojo => ("inlined_assembly[", ", UInt32, constraints=", "](x)"),
-                    _ => random.pick(&[
+                    _ => random.one_of(&[
                         ("LLVM.Interop.@asmcall(", ", ", ", true, UInt32, Tuple{UInt32}, x)"),
                         ("@asmcall ", " ", " UInt32 Tuple{UInt32} x"),
                     ]),
@@ -1063,8 +1072,8 @@ const SOUP: &[&str] = &[
 fn any_mixture_is_read() {
     let count = samples(5000);
     each_case(count, |random| {
-        let language = random.pick(&LANGUAGES);
-        let mut source = String::from(random.pick(&[
+        let language = random.one_of(&LANGUAGES);
+        let mut source = String::from(random.one_of(&[
             "",
             "tl.inline_asm_elementwise('''",
             "inlined_assembly[\"",
@@ -1076,7 +1085,7 @@ fn any_mixture_is_read() {
             "cute.arch.inline_ptx('",
         ]));
         for _ in 0..=random.below(24) {
-            source.push_str(random.pick(SOUP));
+            source.push_str(random.one_of(SOUP));
         }
         hold(&source, language);
     });
@@ -1123,13 +1132,13 @@ const MARKS: &[&str] = &[
 fn spoiled_templates_are_read() {
     let count = samples(4000);
     each_case(count, |random| {
-        let (language, source) = random.pick(&TEMPLATES);
+        let (language, source) = random.one_of(&TEMPLATES);
         let mut source = source.to_owned();
         for _ in 0..=random.below(6) {
             let places: Vec<usize> = source.char_indices().map(|(at, _)| at).collect();
             let at = random.below(places.len());
             let end = places.get(at + random.below(2)).map_or(source.len(), |&end| end);
-            source.replace_range(places[at]..end, random.pick(MARKS));
+            source.replace_range(places[at]..end, random.one_of(MARKS));
         }
         hold(&source, language);
         for asm in statements_in(&source, language.host().expect("a host")) {
@@ -1143,7 +1152,7 @@ fn spoiled_templates_are_read() {
                 let length = random.below(asm.text.len() - start + 1).min(9);
                 let span = Span::new(start as u32, (start + length) as u32);
                 assert!(inside(asm.source_span(span)), "{source:?}");
-                if let Some((place, _)) = asm.source_edit(&source, span, random.pick(MARKS)) {
+                if let Some((place, _)) = asm.source_edit(&source, span, random.one_of(MARKS)) {
                     assert!(inside(place), "{source:?}");
                 }
             }

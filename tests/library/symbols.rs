@@ -10,7 +10,7 @@ use vptx::syntax::{
     read_plainly,
 };
 
-use crate::support::generate::Rng;
+use crate::support::random::Random;
 use crate::support::{ptx_files, samples};
 
 /// What the reader says of each name in an operand, where its statement stands.
@@ -247,7 +247,7 @@ const PIECES: &[&str] = &[
 /// Whatever the text: the index of uses is a list of them, and scopes nest.
 #[test]
 fn any_text_has_names() {
-    let mut rng = Rng::new(9);
+    let mut rng = Random(9);
     for _ in 0..samples(5000) {
         let mut pick = |below: usize| (rng.next() % below as u64) as usize;
         let count = pick(24);

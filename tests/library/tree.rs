@@ -9,7 +9,7 @@ use vptx::syntax::{
     OperandKind, Statement, StatementKind, SymbolKind, Tree, Visitor, parse,
 };
 
-use crate::support::generate::Rng;
+use crate::support::random::Random;
 use crate::support::{ptx_files, samples};
 
 /// Visits a tree, and checks that nodes nest and leaves follow each other.
@@ -205,7 +205,7 @@ fn random_tokens_have_a_tree_of_every_byte() {
         ".foo ",
         "generic(x)",
     ];
-    let mut rng = Rng::new(5);
+    let mut rng = Random(5);
     for _ in 0..samples(20_000) {
         let length = rng.next() % 30;
         let text: String =
@@ -700,7 +700,7 @@ fn video_instructions_are_those_of_check() {
         "mov.b32 a, b;\n",
         ".loc 1 2 3\n",
     ];
-    let mut rng = Rng::new(46);
+    let mut rng = Random(46);
     let mut below = |end: usize| (rng.next() % end as u64) as usize;
     let (mut sound, mut count) = (0, 0);
     for _ in 0..20_000 {

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::support::ptx_files;
-use crate::support::variant::Numbers;
+use crate::support::random::Random;
 use vptx::analysis::check;
 use vptx::check::CheckOptions;
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
@@ -37,7 +37,7 @@ fn may_meet(one: &str, other: &str) -> bool {
 }
 
 /// The same words with other white space between them, or none.
-pub(crate) fn respaced(words: &[&str], numbers: &mut Numbers, gaps: &[&str]) -> String {
+pub(crate) fn respaced(words: &[&str], numbers: &mut Random, gaps: &[&str]) -> String {
     let mut text = String::new();
     // Now mostly none, now mostly some.
     let odds = 1 + numbers.below(4);
@@ -79,7 +79,7 @@ fn texts_with_the_same_tokens_are_the_same() {
     let texts = files.map(|path| (fs::read_to_string(&path).unwrap(), path));
     let small = texts.filter(|(text, _)| text.len() < 60_000);
     let layout = |text: &str| format(text, &FormatOptions::default());
-    let mut numbers = Numbers(45);
+    let mut numbers = Random(45);
     let mut count = 0;
     for (text, path) in small {
         let path = path.display();

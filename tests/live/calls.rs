@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::forms::{heads, rows, texts};
+use crate::support::random::Random;
 use crate::support::{EDGES, fixture_text, setting};
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};

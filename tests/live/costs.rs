@@ -12,9 +12,10 @@ use std::{env, fs, iter, thread};
 
 use crate::support::classes::{Classes, measured_classes, parts, twice_classes};
 use crate::support::forms::{
-    PARTS, Random, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
+    PARTS, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
     on_constant, on_range, on_zero, rows, subtracting,
 };
+use crate::support::random::Random;
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
     FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, class, rewrite,

@@ -9,8 +9,9 @@ use std::process::Command;
 
 use crate::calls::{Rows, driver, run};
 use crate::proof::{random_operands, table, z3};
-use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::forms::{heads, rows, texts};
 use crate::support::llvm;
+use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::smt::{Answer, Solver, llvm_query};
 use vptx::backend::llvm::{Architecture, Module};

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::ptxas::Scratch;
-use crate::support::generate::Rng;
+use crate::support::random::Random;
 use crate::support::setting;
 use vptx::analysis::check;
 use vptx::names::Names;
@@ -57,7 +57,7 @@ enum Thing {
 }
 
 struct Made {
-    rng: Rng,
+    rng: Random,
     lines: Vec<Line>,
     /// The names of the open scopes.
     scopes: Vec<Vec<(String, Thing)>>,
@@ -207,7 +207,7 @@ impl Made {
         self.scopes.pop();
     }
 
-    fn module(rng: Rng) -> Made {
+    fn module(rng: Random) -> Made {
         let mut made = Made { rng, lines: Vec::new(), scopes: vec![Vec::new()] };
         made.other(".version 8.0\n.target sm_80");
         for _ in 0..made.below(4) {
@@ -347,7 +347,7 @@ fn names_agree_with_ptxas() {
             if number >= count {
                 return;
             }
-            let mut made = Made::module(Rng::new(seed.wrapping_add(number as u64)));
+            let mut made = Made::module(Random(seed.wrapping_add(number as u64)));
             // One in ten stays as it is.
             let is_plain = number % 10 == 0;
             while !is_plain && made.changed().is_none() {}

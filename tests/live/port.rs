@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::c::results;
 use crate::calls::program;
-use crate::support::forms::{Random, rows, texts};
+use crate::support::forms::{rows, texts};
+use crate::support::random::Random;
 use crate::support::{EDGES, fixture, setting};
 use vptx::backend::c::Header;
 use vptx::isa::Sources;

@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::support::forms::{
-    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, heads, lane_steps, on_range, rows,
+    MASKS2, MASKS4, PARTS, adding_head, adding_parts, heads, lane_steps, on_range, rows,
 };
 use crate::support::opcodes;
+use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::smt::{
     Answer, Solver, chain_query, evaluation, group_query, places, query, query_within,

@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
+use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
+use crate::support::random::Random;
 use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{Class, FreshRegisters, Gate, Opcode, Outcome, candidates};
 use vptx::ir::Program;

@@ -4,7 +4,7 @@
 
 use crate::proof::{DEFAULT_SEED, random_operands, table, z3};
 use crate::support::ORACLE_HEAD;
-use crate::support::forms::Random;
+use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::smt::{Answer, Solver, places, query};
 use vptx::Instruction;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use super::forms::{PARTS, Random, heads, rows};
+use super::forms::{PARTS, heads, rows};
+use super::random::Random;
 use vptx::Instruction;
 use vptx::backend::ptx::class;
 use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources};

@@ -5,6 +5,7 @@
 //! Recognition is exact: every rule yields *all* its ends at a position, and
 //! remembers them, so no ordering of alternatives can hide a sentence.
 
+use super::random::Random;
 use std::collections::HashMap;
 
 /// Sentences that stand for a rule whose language is infinite or very large.
@@ -992,13 +993,13 @@ impl Grammar {
         &self,
         start: &str,
         samples: Samples<'_>,
-        seed: &mut u64,
+        random: &mut Random,
         max_depth: u32,
     ) -> String {
         let mut writer = Writer {
             grammar: self,
             samples: self.resolve(samples).unwrap_or_else(|error| panic!("{error}")),
-            seed,
+            random,
         };
         let mut out = String::new();
         writer.rule(self.start(start), max_depth, &mut out);
@@ -1013,24 +1014,15 @@ const LONG: usize = 120;
 struct Writer<'g, 's> {
     grammar: &'g Grammar,
     samples: Vec<Option<Vec<String>>>,
-    seed: &'s mut u64,
+    random: &'s mut Random,
 }
 
 impl Writer<'_, '_> {
-    /// A number below `limit`, by splitmix64.
-    fn below(&mut self, limit: usize) -> usize {
-        *self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = *self.seed;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ x >> 31) % limit as u64) as usize
-    }
-
     fn rule(&mut self, rule: usize, depth: u32, out: &mut String) {
         let body = self.grammar.rules[rule].body;
         let picked = self.samples[rule].as_ref().map(Vec::len);
         if let Some(length) = picked {
-            let index = self.below(length);
+            let index = self.random.below(length);
             let sample = self.samples[rule].as_ref().map(|list| &list[index]);
             let sample = sample.expect("it was there");
             if self.grammar.facts[body].raw {
@@ -1051,7 +1043,7 @@ impl Writer<'_, '_> {
             Node::Literal(text) if facts.raw => out.push_str(text),
             Node::Literal(text) => append(out, text),
             Node::Class(set) => {
-                let index = self.below(set.count_ones() as usize);
+                let index = self.random.below(set.count_ones() as usize);
                 out.push(nth_of(*set, index as u64));
             }
             Node::Rule(rule) if !facts.raw && grammar.rules[*rule].token => {
@@ -1065,11 +1057,11 @@ impl Writer<'_, '_> {
                 let limit = depth.max(facts.height);
                 let fits = |child: &&usize| grammar.facts[**child].height <= limit;
                 let fitting: Vec<usize> = all.iter().filter(fits).copied().collect();
-                let child = fitting[self.below(fitting.len())];
+                let child = fitting[self.random.below(fitting.len())];
                 self.node(child, depth, out);
             }
             Node::Opt(one) => {
-                if grammar.facts[*one].height <= depth && self.below(2) == 0 {
+                if grammar.facts[*one].height <= depth && self.random.below(2) == 0 {
                     self.node(*one, depth, out);
                 }
             }
@@ -1079,7 +1071,7 @@ impl Writer<'_, '_> {
                 }
                 // Phrases nest, so they must repeat less often than letters.
                 let odds = if facts.raw { 2 } else { 8 };
-                while grammar.facts[*one].height <= depth && self.below(odds) == 0 {
+                while grammar.facts[*one].height <= depth && self.random.below(odds) == 0 {
                     self.node(*one, depth, out);
                 }
             }
@@ -1099,7 +1091,7 @@ impl Writer<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Grammar, Samples};
+    use super::{Grammar, Random, Samples};
 
     const TOY: &str = r#"
         /* sums and calls */
@@ -1231,19 +1223,19 @@ mod tests {
     #[test]
     fn random_sentences_are_sentences() {
         let toy = toy();
-        let mut seed = 1;
+        let mut random = Random(1);
         let mut rules = std::collections::BTreeSet::new();
         for depth in [0, 6, 30] {
             for samples in [&[], SAMPLES] {
                 for _ in 0..200 {
-                    let text = toy.random("root", samples, &mut seed, depth);
+                    let text = toy.random("root", samples, &mut random, depth);
                     let used = toy.recognise_rules("root", &text);
                     rules.extend(used.unwrap_or_else(|| panic!("{text}")));
                 }
             }
         }
         assert_eq!(rules.len(), 7);
-        let text = |mut seed| toy.random("root", &[], &mut seed, 9);
+        let text = |seed| toy.random("root", &[], &mut Random(seed), 9);
         assert_eq!(text(5), text(5));
     }
 

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources};
 use vptx::video::FORMS;
 
+use super::random::Random;
+
 /// Parts of a register, as the manual lists them.
 pub(crate) const PARTS: [&str; 6] = [".b0", ".b1", ".b2", ".b3", ".h0", ".h1"];
 
@@ -20,34 +22,6 @@ pub(crate) const MASKS4: [&str; 15] = [
 
 /// Pairs of four-way selectors taken for each mask of each modifier combination.
 pub(crate) const LANE_SAMPLES: usize = 16;
-
-/// A reproducible sequence of numbers (splitmix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
-    }
-
-    /// A number below `limit`, which is small.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
-    /// True once in `odds` times.
-    pub(crate) fn one_in(&mut self, odds: usize) -> bool {
-        self.below(odds) == 0
-    }
-}
 
 /// Each row of the table with each of its mnemonics.
 pub(crate) fn rows() -> impl Iterator<Item = (&'static Form, Mnemonic)> {

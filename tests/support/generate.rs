@@ -9,38 +9,11 @@ use std::fmt::Write as _;
 use vptx::isa::{Destination, LaneWidth, Mask, Mnemonic, Negation, Part, Selector, Sources};
 use vptx::video;
 
-/// splitmix64
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Rng {
-        Rng(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn percent(&mut self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-}
+use super::random::Random;
 
 /// Generates one statement after the other.
 pub(crate) struct Generator {
-    rng: Rng,
+    rng: Random,
 }
 
 /// An instruction that can still be changed.
@@ -533,7 +506,7 @@ const ODD_TRIVIA: &[&str] = &[
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Generator {
-        Generator { rng: Rng::new(seed) }
+        Generator { rng: Random(seed) }
     }
 
     /// The next statement; only a mutant may lack its `;`.
@@ -556,7 +529,7 @@ impl Generator {
                 52..60 => self.mutate_sign(&mut draft),
                 60..68 => self.mutate_operand_list(&mut draft),
                 68..80 => self.mutate_operand(&mut draft),
-                80..84 => draft.guard = owned(self.rng.pick(GUARDS)),
+                80..84 => draft.guard = owned(self.rng.one_of(GUARDS)),
                 _ => textual += 1,
             }
         }
@@ -568,13 +541,13 @@ impl Generator {
     }
 
     fn well_formed(&mut self) -> Draft {
-        let mnemonic = self.rng.pick(Mnemonic::ALL);
+        let mnemonic = self.rng.one_of(Mnemonic::ALL);
         let forms = video::forms(mnemonic);
         let form = &forms[self.rng.below(forms.len())];
         let mut modifiers = Vec::new();
         for slot in form.slots {
             if !slot.optional || self.rng.percent(50) {
-                modifiers.push(self.rng.pick(slot.choices).text().to_string());
+                modifiers.push(self.rng.one_of(slot.choices).text().to_string());
             }
         }
         let guard = match self.rng.below(10) {
@@ -584,11 +557,11 @@ impl Generator {
         };
         let selector = match form.destination {
             Destination::Word => String::new(),
-            Destination::Part => self.rng.pick(&Part::ALL).text().to_string(),
+            Destination::Part => self.rng.one_of(&Part::ALL).text().to_string(),
             Destination::Mask(width) => self.mask(width),
         };
         let mut operands =
-            vec![Value { sign: "", text: self.rng.pick(&WORDS).to_string(), selector }];
+            vec![Value { sign: "", text: self.rng.one_of(&WORDS).to_string(), selector }];
         for _ in 0..2 {
             operands.push(self.source(form.sources));
         }
@@ -612,7 +585,7 @@ impl Generator {
 
     fn mask(&mut self, width: LaneWidth) -> String {
         let masks: Vec<Mask> = Mask::all(width).collect();
-        if self.rng.percent(40) { String::new() } else { self.rng.pick(&masks).to_string() }
+        if self.rng.percent(40) { String::new() } else { self.rng.one_of(&masks).to_string() }
     }
 
     fn lanes(&mut self, width: LaneWidth) -> String {
@@ -627,10 +600,10 @@ impl Generator {
         }
         let selector = match sources {
             _ if self.rng.percent(50) => String::new(),
-            Sources::Scalar => self.rng.pick(&Part::ALL).text().into(),
+            Sources::Scalar => self.rng.one_of(&Part::ALL).text().into(),
             Sources::Lanes(width) => self.lanes(width),
         };
-        Value { sign: "", text: self.rng.pick(&WORDS).into(), selector }
+        Value { sign: "", text: self.rng.one_of(&WORDS).into(), selector }
     }
 
     /// Usually an integer; sometimes a constant without a value.
@@ -656,7 +629,7 @@ impl Generator {
             }
             _ => {
                 let (left, right) = (self.expression(1), self.expression(1));
-                let operator = self.rng.pick(&["<", "<=", ">", ">=", "==", "!=", "-", "^"]);
+                let operator = self.rng.one_of(&["<", "<=", ">", ">=", "==", "!=", "-", "^"]);
                 format!("7/(({left}){operator}({right}))")
             }
         }
@@ -668,7 +641,7 @@ impl Generator {
             return "WARP_SZ".into();
         }
         let near = u128::from(self.rng.next() % 9);
-        let power = self.rng.pick(&[8, 16, 31, 32, 32, 33, 60, 62, 63, 63, 64, 64, 65, 66, 67]);
+        let power = self.rng.one_of(&[8, 16, 31, 32, 32, 33, 60, 62, 63, 63, 64, 64, 65, 66, 67]);
         let value = match self.rng.below(10) {
             0..4 => near,
             4..8 => ((1u128 << power) + near) - 4,
@@ -683,7 +656,7 @@ impl Generator {
             _ => value.to_string(),
         };
         if self.rng.percent(2) {
-            digits = self.rng.pick(MALFORMED).into();
+            digits = self.rng.one_of(MALFORMED).into();
         }
         if self.rng.percent(20) {
             digits.push('U');
@@ -693,7 +666,7 @@ impl Generator {
 
     fn float(&mut self) -> String {
         self.rng
-            .pick(&[
+            .one_of(&[
                 "1.5",
                 "0.0",
                 ".5",
@@ -720,16 +693,16 @@ impl Generator {
         if depth == 0 {
             return if self.rng.percent(2) { self.float() } else { self.integer() };
         }
-        let space = self.rng.pick(&["", " ", "", " ", "\t"]);
+        let space = self.rng.one_of(&["", " ", "", " ", "\t"]);
         match self.rng.below(20) {
             0..3 => self.integer(),
             3..5 => format!("({})", self.expression(depth - 1)),
             5..8 => {
-                let operator = self.rng.pick(&["-", "-", "+", "~", "!"]);
+                let operator = self.rng.one_of(&["-", "-", "+", "~", "!"]);
                 format!("{operator}{space}{}", self.expression(depth - 1))
             }
             8 => {
-                let ty = self.rng.pick(&[".s64", ".u64"]);
+                let ty = self.rng.one_of(&[".s64", ".u64"]);
                 format!("({space}{ty}{space}){space}{}", self.expression(depth - 1))
             }
             9 => {
@@ -740,8 +713,8 @@ impl Generator {
             10 => {
                 let (left, right) = (self.float(), self.float());
                 let operator =
-                    self.rng.pick(&["<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/"]);
-                let sign = self.rng.pick(&["", "", "-", "+"]);
+                    self.rng.one_of(&["<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/"]);
+                let sign = self.rng.one_of(&["", "", "-", "+"]);
                 let sum = format!("{sign}{left}{space}{operator}{space}{right}");
                 // A comparison gives an integer, which the other operators need.
                 if matches!(operator, "+" | "-" | "*" | "/") {
@@ -751,7 +724,7 @@ impl Generator {
                 }
             }
             _ => {
-                let operator = self.rng.pick(&[
+                let operator = self.rng.one_of(&[
                     "+", "-", "*", "/", "%", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&",
                     "|", "^", "&&", "||",
                 ]);
@@ -769,7 +742,7 @@ impl Generator {
 
     fn foreign_modifier(&mut self) -> String {
         let list = if self.rng.percent(1) { IGNORED_MODIFIERS } else { MODIFIERS };
-        self.rng.pick(list).into()
+        self.rng.one_of(list).into()
     }
 
     fn mutate_modifiers(&mut self, draft: &mut Draft) {
@@ -805,30 +778,32 @@ impl Generator {
 
     fn mutate_mnemonic(&mut self, draft: &mut Draft) {
         draft.mnemonic = if self.rng.percent(60) {
-            self.rng.pick(Mnemonic::ALL).text().into()
+            self.rng.one_of(Mnemonic::ALL).text().into()
         } else {
-            self.rng.pick(MNEMONICS).into()
+            self.rng.one_of(MNEMONICS).into()
         };
     }
 
     fn odd_selector(&mut self) -> String {
         match self.rng.below(12) {
-            0 => self.rng.pick(&Part::ALL).text().into(),
+            0 => self.rng.one_of(&Part::ALL).text().into(),
             1 => self.lanes(LaneWidth::Halves),
             2 => self.lanes(LaneWidth::Bytes),
             3 => self.mask(LaneWidth::Halves),
             4 => self.mask(LaneWidth::Bytes),
             5 => self
                 .rng
-                .pick(&[
+                .one_of(&[
                     ".x", ".y", ".B0", ".H1", ".b", ".h", ".b1024", ".b32", ".b16", ".u32", ".b0x",
                     ".b00000", ".c0", ".0", "..b0", ".b-1", ".r0", ".xy", ".lo", ".hi", ".sat",
                 ])
                 .into(),
-            6 => format!(".b{}", self.rng.pick(&["01", "12", "23", "10", "21", "32", "03", "30"])),
+            6 => {
+                format!(".b{}", self.rng.one_of(&["01", "12", "23", "10", "21", "32", "03", "30"]))
+            }
             _ => {
-                let mut selector = format!(".{}", self.rng.pick(&["b", "h"]));
-                let largest = self.rng.pick(&[2, 4, 4, 8, 10]);
+                let mut selector = format!(".{}", self.rng.one_of(&["b", "h"]));
+                let largest = self.rng.one_of(&[2, 4, 4, 8, 10]);
                 for _ in 0..self.rng.below(6) {
                     let _ = write!(selector, "{}", self.rng.below(largest));
                 }
@@ -845,7 +820,7 @@ impl Generator {
     }
 
     fn mutate_sign(&mut self, draft: &mut Draft) {
-        let sign = self.rng.pick(ODD_SIGNS);
+        let sign = self.rng.one_of(ODD_SIGNS);
         if let Some(operand) = self.operand(draft) {
             operand.sign = sign;
         }
@@ -879,9 +854,9 @@ impl Generator {
 
     fn mutate_operand(&mut self, draft: &mut Draft) {
         let text = match self.rng.below(10) {
-            0..6 => self.rng.pick(ODD_OPERANDS).to_string(),
+            0..6 => self.rng.one_of(ODD_OPERANDS).to_string(),
             6 => self.immediate(),
-            7 => self.rng.pick(MALFORMED).to_string(),
+            7 => self.rng.one_of(MALFORMED).to_string(),
             8 => self.expression(3),
             _ => self.float(),
         };
@@ -903,7 +878,7 @@ impl Generator {
             let at = self.rng.below(pieces.len());
             let after_dot = at > 0 && pieces[at - 1].text == ".";
             if !after_dot {
-                pieces[at].gap = self.rng.pick(TRIVIA);
+                pieces[at].gap = self.rng.one_of(TRIVIA);
             }
         }
     }
@@ -914,25 +889,25 @@ impl Generator {
         }
         let at = self.rng.below(pieces.len());
         match self.rng.below(20) {
-            0..7 => pieces[at].gap = self.rng.pick(TRIVIA),
-            7..10 => pieces[at].gap = self.rng.pick(ODD_TRIVIA),
+            0..7 => pieces[at].gap = self.rng.one_of(TRIVIA),
+            7..10 => pieces[at].gap = self.rng.one_of(ODD_TRIVIA),
             10..12 => {
                 // The space after the last modifier, or a space after a comma.
                 let spaces: Vec<usize> =
                     (0..pieces.len()).filter(|&at| pieces[at].gap == " ").collect();
                 if !spaces.is_empty() {
-                    pieces[self.rng.pick(&spaces)].gap = "";
+                    pieces[self.rng.one_of(&spaces)].gap = "";
                 }
             }
             12..14 => {
                 let commas: Vec<usize> =
                     (0..pieces.len()).filter(|&at| pieces[at].text == ",").collect();
                 if !commas.is_empty() {
-                    let at = self.rng.pick(&commas);
+                    let at = self.rng.one_of(&commas);
                     match self.rng.below(3) {
                         0 => pieces[at].text.push(','),
                         1 => pieces[at].text = " ".into(),
-                        _ => pieces[at].text = self.rng.pick(&[";", ".", ", ,", "", ":"]).into(),
+                        _ => pieces[at].text = self.rng.one_of(&[";", ".", ", ,", "", ":"]).into(),
                     }
                 }
             }
@@ -958,7 +933,7 @@ impl Generator {
                 let mut chars: Vec<char> = text.chars().collect();
                 if !chars.is_empty() {
                     let at = self.rng.below(chars.len());
-                    let c = self.rng.pick(&['0', '1', '2', 'u', 's', '_', '.', ' ', '-', '%']);
+                    let c = self.rng.one_of(&['0', '1', '2', 'u', 's', '_', '.', ' ', '-', '%']);
                     match self.rng.below(3) {
                         0 => chars[at] = c,
                         1 => chars.insert(at, c),

@@ -14,6 +14,7 @@ pub(crate) mod opcodes;
 pub(crate) mod outline;
 #[cfg(feature = "cli")]
 pub(crate) mod program;
+pub(crate) mod random;
 pub(crate) mod reference;
 pub(crate) mod run_ptx;
 pub(crate) mod smt;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::random::Random;
 use crate::support::outline::{Function, Kind, Outline, edited};
 use vptx::syntax::{Token, TokenKind, statement_tokens};
 
@@ -52,25 +53,11 @@ pub(crate) const PIECES: &[&str] = &[
     "\"s\"",
 ];
 
-/// Numbers that look random.
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) as usize % end
-    }
-
-    pub(crate) fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-}
-
 /// Another text of the same module. It knows nothing of scopes: it takes modules in which
 /// a compiler numbered all registers of a function.
 pub(crate) struct Variant<'s> {
     source: &'s str,
-    numbers: Numbers,
+    numbers: Random,
     text: String,
     /// New names of the labels and registers of the function.
     names: HashMap<String, String>,
@@ -79,7 +66,7 @@ pub(crate) struct Variant<'s> {
 
 impl<'s> Variant<'s> {
     pub(crate) fn of(source: &'s str, seed: u64) -> String {
-        let numbers = Numbers(seed);
+        let numbers = Random(seed);
         let names = HashMap::new();
         let mut variant = Variant { source, numbers, text: String::new(), names, depth: 0 };
         variant.write(&statement_tokens(source));
@@ -214,7 +201,7 @@ impl<'s> Variant<'s> {
 /// to share one, so scopes stay as they are.
 pub(crate) fn renamed(source: &str, seed: u64) -> String {
     let outline = Outline::of(source);
-    let names = Names::of(&outline, Numbers(seed));
+    let names = Names::of(&outline, Random(seed));
     let mut edits = Vec::new();
     let statements = outline.functions.iter().flat_map(Function::instructions);
     let opcodes: HashSet<usize> = statements.map(|it| outline.opcode(it)).collect();
@@ -251,7 +238,7 @@ struct Names<'s> {
 }
 
 impl<'s> Names<'s> {
-    fn of(outline: &Outline<'s>, mut numbers: Numbers) -> Names<'s> {
+    fn of(outline: &Outline<'s>, mut numbers: Random) -> Names<'s> {
         let mut found: Vec<(&'s str, bool)> = Vec::new();
         let mut kept: HashSet<&str> = HashSet::new();
         for function in &outline.functions {
@@ -360,7 +347,7 @@ fn declared<'s>(outline: &Outline<'s>, tokens: Range<usize>) -> Vec<(&'s str, bo
 /// The text with other types of the same class for registers.
 pub(crate) fn retyped(source: &str, seed: u64) -> String {
     let outline = Outline::of(source);
-    let mut numbers = Numbers(seed);
+    let mut numbers = Random(seed);
     let mut edits = Vec::new();
     for function in &outline.functions {
         for statement in &function.statements {
@@ -384,7 +371,7 @@ pub(crate) fn retyped(source: &str, seed: u64) -> String {
 /// The text with braces around some runs of instructions. Returns how many, too.
 pub(crate) fn braced(source: &str, seed: u64) -> (String, usize) {
     let outline = Outline::of(source);
-    let mut numbers = Numbers(seed);
+    let mut numbers = Random(seed);
     let (mut edits, mut count) = (Vec::new(), 0);
     for function in &outline.functions {
         let mut at = 0;
