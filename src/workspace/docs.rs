@@ -1,7 +1,6 @@
 //! Finds the documentation that findings link to.
 
 use std::env;
-use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -10,10 +9,6 @@ use crate::report::uri;
 
 /// The variable with the address of the documentation.
 const VARIABLE: &str = "VPTX_DOCS_URL";
-
-/// Where the book may be, from the folder of the program: in an archive, and in a package of Debian
-/// or Python.
-const BOOKS: [&str; 2] = ["book", "../share/doc/vptx/book"];
 
 /// The variable has no address.
 #[derive(Debug, Error)]
@@ -28,11 +23,13 @@ pub(crate) fn docs(settings: Option<Docs>) -> Result<Docs, DocsError> {
     }
 }
 
-/// The book beside the program.
+/// The book beside the program: in an archive, or in a package of Debian or Python.
 fn beside() -> Option<Docs> {
-    let program = env::current_exe().and_then(|it| it.canonicalize()).ok()?;
-    let books = BOOKS.map(|book| Some(program.parent()?.join(book)));
-    let is_book = |folder: &PathBuf| folder.join("index.html").is_file();
-    let folder = books.into_iter().flatten().find(is_book)?.canonicalize().ok()?;
-    Some(Docs::Book(uri(&folder)))
+    let program = env::current_exe().ok()?;
+    // A link leads to the program. Windows has few links, and no address has its canonical paths.
+    let program = if cfg!(windows) { program } else { program.canonicalize().ok()? };
+    let folder = program.parent()?;
+    let packaged = folder.parent().map(|it| it.join("share/doc/vptx/book"));
+    let mut books = [Some(folder.join("book")), packaged].into_iter().flatten();
+    books.find(|book| book.join("index.html").is_file()).map(|book| Docs::Book(uri(&book)))
 }

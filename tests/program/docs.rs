@@ -87,7 +87,7 @@ fn the_book_beside_the_program_is_found() {
     for (own, book) in
         [("archive/vptx", "archive/book"), ("usr/bin/vptx", "usr/share/doc/vptx/book")]
     {
-        let own = folder.0.join(own);
+        let own = folder.0.join(format!("{own}{}", std::env::consts::EXE_SUFFIX));
         fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
         if fs::hard_link(program(), &own).is_err() {
             fs::copy(program(), &own).expect("a copy");
