@@ -4,8 +4,8 @@ use vptx::Instruction;
 use vptx::backend::ptx::{FreshRegisters, Opcode};
 use vptx::video::Semantics;
 
-use crate::support::forms::Random;
 use crate::support::opcodes::{sequence, words};
+use crate::support::random::Random;
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{samples, smt};
 

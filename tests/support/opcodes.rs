@@ -5,7 +5,7 @@ use vptx::ir::Input;
 use vptx::isa::{Compare, Type};
 
 use super::EDGES;
-use super::forms::Random;
+use super::random::Random;
 
 /// A sequence that gives a word for the result of an opcode, on arguments made of `a`, `b`, `c`.
 pub(crate) fn sequence(opcode: Opcode) -> Sequence {

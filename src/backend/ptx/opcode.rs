@@ -211,7 +211,6 @@ impl Facts {
 
 /// A row of the table as its text is read: the ways to write it, and the opcode for the texts of
 /// its parts.
-#[cfg(feature = "diff")]
 pub(super) type Reading = (&'static [&'static str], fn(&super::read::Places<'_>) -> Option<Opcode>);
 
 macro_rules! opcodes {
@@ -287,7 +286,6 @@ macro_rules! opcodes {
             }
 
             /// The rows of the table as they are read.
-            #[cfg(feature = "diff")]
             pub(super) const READINGS: &'static [Reading] = &[$((
                 &[$text $(, $alias)*],
                 |places| Some(Opcode::$name $(($(places.part(stringify!($part))?),+))?),
@@ -564,7 +562,7 @@ opcodes! {
     Extend(ty: Type) "cvt.{ty}64.{ty}32" | "cvt.b64.{ty}32" (x: Word) -> Wide {
             number(x, ty) as Wide
         }
-        Video.costs(if ty == Type::U32 { 0 } else { 1 })
+        Video.costs(u32::from(ty != Type::U32))
     /// Sum, modulo 2^64.
     AddWide "add.s64" (x: Wide, y: Wide) -> Wide { x.wrapping_add(y) }
         Video.commutes().costs(2).moves_constants()

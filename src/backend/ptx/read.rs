@@ -32,7 +32,8 @@ impl<'t> Places<'t> {
             if let Some((name, after)) = form.strip_prefix('{').and_then(|it| it.split_once('}')) {
                 form = after;
                 // A comparison has its dot; the sign of a type is a letter.
-                let end = if rest.starts_with('.') { rest[1..].find('.')? + 1 } else { 1 };
+                let end =
+                    rest.strip_prefix('.').map_or(Some(1), |word| Some(word.find('.')? + 1))?;
                 let (found, more) = rest.split_at_checked(end)?;
                 rest = more;
                 let place = places.found.iter_mut().find(|it| it.0.is_empty() || it.0 == name)?;

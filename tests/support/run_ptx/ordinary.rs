@@ -198,7 +198,7 @@ fn half_of(number: f64) -> u64 {
 
 /// The smaller number, and the number beside a NaN. Of zeros, the negative one is smaller.
 fn smaller(x: f64, y: f64) -> f64 {
-    let is_x = x < y || x == y && x.is_sign_negative() || y.is_nan();
+    let is_x = !x.is_nan() && (y.is_nan() || x.total_cmp(&y).is_lt());
     if is_x { x } else { y }
 }
 
