@@ -1320,7 +1320,7 @@ fn wrong_settings_are_said() {
       |
     2 | selct = ["V1"]
       | ^^^^^
-    unknown field `selct`, expected one of `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `deny`, `exclude`, `include`, `baseline`, `per-path`
+    unknown field `selct`, expected one of `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `deny`, `exclude`, `include`, `baseline`, `docs-url`, `per-path`
     did you mean `select`?
     "#);
     insta::assert_snapshot!(said("[chek]\nselect = [\"V1\"]\n"), @r"
