@@ -392,8 +392,8 @@ fn stop(child: &Child) -> bool {
 #[test]
 fn signals_leave_no_temporary_files() {
     let folder = Folder::new("files-signal");
-    let text = ".func f()\n{\nret ;\n}\n".repeat(10_000);
-    let own: Vec<String> = (0..40).map(|number| format!("{number:02}.ptx")).collect();
+    let text = ".func f()\n{\nret ;\n}\n".repeat(60_000);
+    let own: Vec<String> = (0..12).map(|number| format!("{number:02}.ptx")).collect();
     for signal in [Signal::INT, Signal::TERM] {
         // In some runs, the program is never stopped at the right time.
         let found = (0..1000).any(|_| {
