@@ -28,8 +28,8 @@ use crate::video::{Deviation, Instruction, Semantics};
 
 pub(crate) use instruction::page as instruction;
 pub(crate) use instruction::{formula, role_text};
-pub(crate) use lanes::parts;
 pub use lanes::svg;
+pub(crate) use lanes::{document, escaped, parts};
 #[doc(hidden)]
 pub use single::Single;
 pub(crate) use targets::page as target;

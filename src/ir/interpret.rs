@@ -1,7 +1,6 @@
 //! Evaluation of a program for one set of inputs.
 
 use super::{Input, Op, Program, Value};
-use crate::isa::Compare;
 
 impl Program {
     /// The new value of `d` for the source words `a`, `b` and `c`. Words that the program does
@@ -29,17 +28,6 @@ impl Program {
     }
 }
 
-pub(super) fn compare(compare: Compare, x: i128, y: i128) -> bool {
-    match compare {
-        Compare::Eq => x == y,
-        Compare::Ne => x != y,
-        Compare::Lt => x < y,
-        Compare::Le => x <= y,
-        Compare::Gt => x > y,
-        Compare::Ge => x >= y,
-    }
-}
-
 fn apply(op: &Op, [a, b, c]: [u32; 3], get: impl Fn(Value) -> i128) -> i128 {
     match *op {
         Op::Input(Input::A) => a.into(),
@@ -58,7 +46,7 @@ fn apply(op: &Op, [a, b, c]: [u32; 3], get: impl Fn(Value) -> i128) -> i128 {
         Op::Max(x, y) => get(x).max(get(y)),
         Op::Shl(x, y) => get(x) << get(y),
         Op::Shr(x, y) => get(x) >> get(y),
-        Op::Compare(kind, x, y) => compare(kind, get(x), get(y)).into(),
+        Op::Compare(kind, x, y) => kind.holds(&get(x), &get(y)).into(),
         Op::Clamp(value, range) => get(value).clamp(range.min, range.max),
         Op::Insert { base, value, low, width } => {
             let mask = ((1i128 << width) - 1) << low;

@@ -263,6 +263,18 @@ impl Compare {
             Compare::Ge => ">=",
         }
     }
+
+    /// Whether it holds for two numbers.
+    pub(crate) fn holds<T: Ord>(self, x: &T, y: &T) -> bool {
+        match self {
+            Compare::Eq => x == y,
+            Compare::Ne => x != y,
+            Compare::Lt => x < y,
+            Compare::Le => x <= y,
+            Compare::Gt => x > y,
+            Compare::Ge => x >= y,
+        }
+    }
 }
 
 subset! {

@@ -597,27 +597,27 @@ opcodes! {
         Video.commutes().costs_without(Feature::WideExtrema, 4).moves_constants()
     /// Whether the comparison of two words holds.
     Set(compare: Compare, ty: Type) "setp{compare}.{ty}32" (x: Word, y: Word) -> Predicate {
-            holds(compare, &number(x, ty), &number(y, ty))
+            compare.holds(&number(x, ty), &number(y, ty))
         }
         Video
-        fold { x == y => Arg::Constant(holds(compare, &0, &0).into()) }
+        fold { x == y => Arg::Constant(compare.holds(&0, &0).into()) }
     /// Whether the comparison of two words holds and a predicate does.
     SetAnd(compare: Compare, ty: Type) "setp{compare}.and.{ty}32"
         (x: Word, y: Word, p: Predicate) -> Predicate {
-            holds(compare, &number(x, ty), &number(y, ty)) && p
+            compare.holds(&number(x, ty), &number(y, ty)) && p
         }
         Video
         fold { p == ZERO => ZERO }
     /// Whether the comparison of two words holds or a predicate does.
     SetOr(compare: Compare, ty: Type) "setp{compare}.or.{ty}32"
         (x: Word, y: Word, p: Predicate) -> Predicate {
-            holds(compare, &number(x, ty), &number(y, ty)) || p
+            compare.holds(&number(x, ty), &number(y, ty)) || p
         }
         Video
         fold { p == Arg::Constant(1) => p }
     /// Whether the comparison of two 64-bit values holds.
     SetWide(compare: Compare, ty: Type) "setp{compare}.{ty}64" (x: Wide, y: Wide) -> Predicate {
-            holds(compare, &wide_number(x, ty), &wide_number(y, ty))
+            compare.holds(&wide_number(x, ty), &wide_number(y, ty))
         }
         Video.costs(2)
 }
@@ -737,15 +737,4 @@ fn pairs(x: u32, y: u32, op: fn(u16, u16) -> u16) -> u32 {
 
 fn absdiff(x: u32, y: u32, at: u32, ty: Type) -> u32 {
     lane(x, at, 8, ty).abs_diff(lane(y, at, 8, ty))
-}
-
-fn holds<T: Ord>(compare: Compare, x: &T, y: &T) -> bool {
-    match compare {
-        Compare::Eq => x == y,
-        Compare::Ne => x != y,
-        Compare::Lt => x < y,
-        Compare::Le => x <= y,
-        Compare::Gt => x > y,
-        Compare::Ge => x >= y,
-    }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::Write;
 
+use crate::explain::{document, escaped};
 use crate::flow::{Flow, line};
 use crate::report::visible;
 
@@ -36,13 +37,7 @@ pub(super) fn draw(flows: &[Flow<'_>]) -> String {
         width = width.max(chart.width());
         chart.draw(flow, &mut body, &mut y);
     }
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {y}\" width=\"{width}\" \
-         height=\"{y}\" role=\"img\">\n<title>basic blocks</title>\n<style>{STYLE}</style>\n<defs>\
-         <marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" \
-         markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n{body}\
-         </svg>\n"
-    )
+    document("basic blocks", [width, y], STYLE, &body)
 }
 
 /// A function, laid out.
@@ -176,7 +171,7 @@ fn path(body: &mut String, class: &str, [from, to]: [usize; 2], line: &str) {
     // Writing to a string does not fail.
     let _ = writeln!(
         body,
-        "<path class=\"{class}\" data-from=\"{from}\" data-to=\"{to}\" marker-end=\"url(#end)\" \
+        "<path class=\"{class}\" data-from=\"{from}\" data-to=\"{to}\" marker-end=\"url(#tip)\" \
          d=\"{line}\"/>"
     );
 }
@@ -186,8 +181,4 @@ fn short(text: &str) -> String {
     let start: String = text.chars().take(MOST).collect();
     let end = if start.len() < text.len() { "…" } else { "" };
     format!("{}{end}", visible(&start))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

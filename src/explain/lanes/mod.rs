@@ -9,6 +9,7 @@ mod text;
 use crate::ir::{Input, Op, Program, Stage, Value};
 use crate::video::{Instruction, Operation, Register, Semantics, Source};
 
+pub(crate) use svg::{document, escaped};
 pub(crate) use text::parts;
 
 /// A picture of an instruction as SVG: the parts of its sources, arrows to the lanes that read

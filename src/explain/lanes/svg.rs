@@ -46,12 +46,21 @@ pub(super) fn draw(title: &str, pictures: &[(String, Picture)]) -> String {
         }
         canvas.picture(picture);
     }
-    let Canvas { body, y, .. } = canvas;
-    let (height, title) = (y + MARGIN, escaped(title));
+    document(title, [width as usize, (canvas.y + MARGIN) as usize], STYLE, &canvas.body)
+}
+
+/// A picture of a width and a height. Its lines may end in the tip `#tip`.
+pub(crate) fn document(
+    title: &str,
+    [width, height]: [usize; 2],
+    style: &str,
+    body: &str,
+) -> String {
+    let title = escaped(title);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{title}</title>\n\
-         <style>{STYLE}</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" \
+         <style>{style}</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" \
          markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
          </defs>\n{body}</svg>\n"
     )
@@ -385,6 +394,7 @@ fn shortened(text: &str, room: usize) -> String {
     text.chars().take(room - 1).chain(['…']).collect()
 }
 
-fn escaped(text: &str) -> String {
+/// A text as XML writes it.
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
