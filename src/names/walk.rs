@@ -509,7 +509,7 @@ impl<'t> Walker<'t> {
     fn meaning(&mut self, name: &'t str) -> Option<Meaning> {
         let (base, number) = split(name);
         if let Some(number) = number
-            // Two or three bytes: a call that compares them takes longer.
+            // These have two or three bytes: a call to compare them would take longer.
             && let Some((_, range)) = self.near.iter().find(|it| it.0.bytes().eq(base.bytes()))
             && number < range.count
         {

@@ -76,11 +76,11 @@ struct Writing<'p, 's, S: Iterator<Item = Statement<'p>>> {
     tokens: &'p [Token],
     /// The number of the next token.
     at: usize,
-    /// The offset after the token before. What follows `copied` up to there is still to be
-    /// written as it is.
+    /// The end of the last token. What stands between `copied` and there is not written yet, and
+    /// stays as it is.
     copied: usize,
     end: usize,
-    /// Those that start at the next token or later, and the first token of the first of them.
+    /// The statements from the next token on, and the first token of the next one.
     statements: Peekable<S>,
     next_statement: usize,
     /// The first token of the statement.
