@@ -119,6 +119,12 @@ export class Lanes {
 
     async show(isCurrent: () => boolean): Promise<void> {
         const { vptx, state, instruction } = this.context;
+        // At once: a link or an example may have brought others.
+        this.inputs.forEach((input, at) => {
+            if (input.value !== state.values[at]) {
+                input.value = state.values[at];
+            }
+        });
         const sources = await vptx.sources(instruction);
         const values = new Map(sources.flatMap((name, at) => (name === null ? [] : [[name, state.values[at]] as const])).toReversed());
         const given = [...values].map(([name, value]) => `${name}=${value.trim()}`);
@@ -153,9 +159,6 @@ export class Lanes {
             const isShown = name !== null && first === at;
             input.parentElement!.hidden = !isShown;
             this.names[at].textContent = name === ROLES[at] ? ROLES[at] : `${ROLES[at]}: ${name}`;
-            if (input.value !== this.context.state.values[at]) {
-                input.value = this.context.state.values[at];
-            }
         });
     }
 
