@@ -45,7 +45,8 @@ pub(crate) fn page(mnemonic: Mnemonic, savings: &str, has_playground: bool) -> R
     Ok(page)
 }
 
-/// The playground with an example. It loads when the reader opens it.
+/// The playground with an example. It loads when the reader opens it. Its class may not be
+/// `playground`: mdBook asks a server of Rust about these.
 fn playground(example: &video::Example) -> String {
     let [a, b, c] = example.inputs;
     let mut state = String::from("text=");
@@ -58,9 +59,9 @@ fn playground(example: &video::Example) -> String {
         };
     }
     let address =
-        format!("../playground/index.html#{state}&amp;a={a:#x}&amp;b={b:#x}&amp;c={c:#x}");
+        format!("../playground/index.html#{state}&amp;a={a:#010x}&amp;b={b:#010x}&amp;c={c:#010x}");
     format!(
-        "\n<details class=\"playground\"><summary>Try it</summary>\n\
+        "\n<details class=\"try\"><summary>Try it</summary>\n\
          <p><a href=\"{address}\">In a page of its own</a></p>\n\
          <iframe title=\"The playground\" loading=\"lazy\" src=\"{address}\"></iframe>\n</details>\n"
     )
