@@ -35,7 +35,9 @@ pub use parse_instruction::ParseInstructionError;
 #[cfg(test)]
 pub(crate) use parts::in_parts_of;
 pub(crate) use parts::parse_near;
-pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part, visit_part};
+pub(crate) use parts::{
+    LARGE, PartPlace, TextPart, each_of, each_part, in_parts, parse_part, visit_part,
+};
 use structure::Structure;
 pub(crate) use suppress::Suppressions;
 pub use suppress::unsuppressed;

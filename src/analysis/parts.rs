@@ -35,15 +35,16 @@ pub(crate) struct TextPart<'p> {
     pub(crate) text: &'p str,
     /// The offset of the part in the whole text, in bytes.
     pub(crate) start: usize,
-    pub(crate) is_last: bool,
-    /// The gates after the first part and, presumably, after all others.
-    pub(crate) gates: Gates,
+    pub(crate) place: PartPlace,
 }
 
-impl TextPart<'_> {
-    pub(crate) fn is_first(&self) -> bool {
-        self.start == 0
-    }
+/// The place of a part among the others.
+#[derive(Clone, Copy)]
+pub(crate) struct PartPlace {
+    pub(crate) is_first: bool,
+    pub(crate) is_last: bool,
+    /// The gates after the first part and, presumably, after all others.
+    gates: Gates,
 }
 
 /// The parts that each core takes before results are handed over.
@@ -87,41 +88,41 @@ fn each_part_of<'s, K: Default + Send, T: Send>(
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
     take: impl FnMut(T) -> Option<()>,
 ) -> Option<()> {
-    let texts: Vec<&str> = cut(source, size).into_iter().map(|range| &source[range]).collect();
-    each_of(&texts, in_parallel, work, take)
+    let ranges = cut(source, size);
+    let gates = first_gates(&source[ranges.first()?.clone()])?;
+    let last = ranges.len() - 1;
+    let part = |(at, range): (usize, Range<usize>)| {
+        let place = PartPlace { is_first: at == 0, is_last: at == last, gates };
+        TextPart { start: range.start, text: &source[range], place }
+    };
+    let parts = ranges.into_iter().enumerate().map(part).collect();
+    each_of(parts, in_parallel, |part, kept| work(&part, kept), take)
 }
 
-/// Like [`each_part`], for a text that has been cut after functions.
-pub(crate) fn each_of<'s, K: Default + Send, T: Send>(
-    texts: &[&'s str],
+/// Like [`each_part`], for what is known of each part.
+pub(crate) fn each_of<P: Send, K: Default + Send, T: Send>(
+    parts: Vec<P>,
     in_parallel: bool,
-    work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
+    work: impl Fn(P, &mut K) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Option<()>,
 ) -> Option<()> {
-    let gates = first_gates(texts.first()?)?;
-    let mut end = 0;
-    let parts = texts.iter().zip(1..).map(|(text, number)| {
-        let start = end;
-        end += text.len();
-        TextPart { text, start, is_last: number == texts.len(), gates }
-    });
-    let parts: Vec<TextPart> = parts.collect();
+    let mut parts = parts.into_iter();
     if !in_parallel {
         let mut kept = K::default();
-        return parts.iter().try_for_each(|part| take(work(part, &mut kept)?));
+        return parts.try_for_each(|part| take(work(part, &mut kept)?));
     }
     // Facts that one core has found serve for the next batch, too.
     let pool = Mutex::new(Vec::new());
     let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
-    let work = |part: &TextPart<'s>| {
+    let work = |part| {
         let mut kept: K = lock().pop().unwrap_or_default();
         let result = work(part, &mut kept);
         lock().push(kept);
         result
     };
-    for some in parts.chunks(BATCH * cores::count()) {
-        let results = cores::try_map(some.iter().collect(), &work);
-        results?.into_iter().try_for_each(&mut take)?;
+    while parts.len() > 0 {
+        let some = parts.by_ref().take(BATCH * cores::count()).collect();
+        cores::try_map(some, &work)?.into_iter().try_for_each(&mut take)?;
     }
     Some(())
 }
@@ -199,7 +200,8 @@ fn check_part(
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let mut count = 0;
-    let (mut diagnostics, ..) = visit_part(part, options, known, room, &mut |_| count += 1)?;
+    let (mut diagnostics, ..) =
+        visit_part(part.text, part.place, options, known, room, &mut |_| count += 1)?;
     select(part.text, false, options, &mut diagnostics);
     // A replacement has names and line breaks that suit the whole text.
     if diagnostics.iter().any(|found| matches!(found.code, Code::V601 | Code::V602)) {
@@ -219,7 +221,8 @@ pub(crate) fn parse_part<'p>(
 ) -> Option<Module<'p>> {
     let mut statements = Vec::new();
     let sink = &mut |statement| statements.push(statement);
-    let (diagnostics, version, target) = visit_part(part, options, known, usize::MAX, sink)?;
+    let (diagnostics, version, target) =
+        visit_part(part.text, part.place, options, known, usize::MAX, sink)?;
     let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
     let module = Module { source: part.text, version, target, statements, errors: Vec::new() };
     is_clean.then_some(module)
@@ -256,14 +259,14 @@ pub(crate) fn parse_near<'s>(
 /// vptx, does not end between functions, may have other findings in its place, or has more
 /// findings than there is room for.
 pub(crate) fn visit_part(
-    part: &TextPart<'_>,
+    text: &str,
+    place: PartPlace,
     options: &CheckOptions,
     known: &mut KnownFacts,
     room: usize,
     sink: Sink<'_>,
 ) -> Option<ReadResult> {
-    let &TextPart { text, gates, .. } = part;
-    let is_first = part.is_first();
+    let PartPlace { is_first, gates, .. } = place;
     let Preview { unreadable, is_marked } = Preview::of(text);
     if unreadable.is_some() || is_marked {
         return None;

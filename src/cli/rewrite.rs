@@ -476,7 +476,7 @@ fn rewrite_part<'o>(
     // The first line may have started in the part before.
     let statements = module.statements();
     let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
-    let alone = part.is_first() || part.text[..first].contains('\n');
+    let alone = part.place.is_first || part.text[..first].contains('\n');
     if alone { Rewriting::new(&module, rewriter, quiet).ok() } else { None }
 }
 

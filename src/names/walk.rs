@@ -577,7 +577,13 @@ impl<'t> Walker<'t> {
 fn split(name: &str) -> (&str, Option<u64>) {
     let count = name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let (base, digits) = name.split_at(name.len() - count);
-    (base, digits.parse().ok())
+    let number = match count {
+        0 => None,
+        // These fit.
+        1..20 => Some(digits.bytes().fold(0, |all, digit| all * 10 + u64::from(digit - b'0'))),
+        _ => digits.parse().ok(),
+    };
+    (base, number)
 }
 
 /// Whether the number at the end of a name has no needless zero: ptxas takes `%r<10>` after a

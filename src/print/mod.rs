@@ -33,7 +33,7 @@ mod usual;
 mod writer;
 use std::borrow::Cow;
 
-use crate::analysis::{TextPart, each_of, each_part};
+use crate::analysis::{PartPlace, TextPart, each_part};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::KnownFacts;
@@ -182,41 +182,31 @@ pub(crate) fn format_in_parts<'s>(
     if options.line_ending == LineEnding::Keep {
         return None;
     }
-    each_part(source, in_parallel, |part, kept| format_part(part, options, kept), take)
+    let work =
+        |part: &TextPart<'s>, kept: &mut _| format_part(part.text, part.place, options, kept);
+    each_part(source, in_parallel, work, take)
 }
 
-/// Formats the parts of a text that was cut after functions. `None` where it has to be
-/// formatted as a whole.
-fn format_texts(texts: &[String], in_parallel: bool) -> Option<Vec<String>> {
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let options = FormatOptions::default();
-    let mut formatted = Vec::with_capacity(texts.len());
-    let work = |part: &TextPart<'_>, kept: &mut _| {
-        format_part(part, &options, kept).map(|text| decode(text.into_owned()))
-    };
-    each_of(&texts, in_parallel, work, |text| {
-        formatted.push(text);
-        Some(())
-    })?;
-    Some(formatted)
-}
+/// What formatting one part leaves for the next one: what is known, and a free buffer.
+type Kept = (KnownFacts, Vec<u8>);
 
-/// The formatted text of a part. The buffer is free for the next part if this one stays as it is.
+/// The formatted text of a part. `None` where the text has to be formatted as a whole.
 fn format_part<'s>(
-    part: &TextPart<'s>,
+    text: &'s str,
+    place: PartPlace,
     options: &FormatOptions,
-    (known, buffer): &mut (KnownFacts, Vec<u8>),
+    (known, buffer): &mut Kept,
 ) -> Option<Cow<'s, [u8]>> {
-    let edits = normalize::part_edits(part, options.explicit_defaults, known)?;
+    let edits = normalize::part_edits(text, place, options.explicit_defaults, known)?;
     let buffer_now = std::mem::take(buffer);
-    let writer = Writer::new(part.text, options.newline(part.text), false, buffer_now);
-    let writer = writer.in_place(part.is_first(), part.is_last);
-    let text = Layout::new(part.text, &edits, options, writer).run_part()?;
-    if text == part.text.as_bytes() {
-        *buffer = text;
-        return Some(part.text.as_bytes().into());
+    let writer = Writer::new(text, options.newline(text), false, buffer_now);
+    let writer = writer.in_place(place.is_first, place.is_last);
+    let formatted = Layout::new(text, &edits, options, writer).run_part()?;
+    if formatted == text.as_bytes() {
+        *buffer = formatted;
+        return Some(text.as_bytes().into());
     }
-    Some(text.into())
+    Some(formatted.into())
 }
 
 fn run(
@@ -247,7 +237,10 @@ mod tests {
 
     /// Formats a text in parts; `None` where that is in doubt.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
-        let parts = in_parts_of(size, source, |part, kept| format_part(part, options, kept));
+        let work = |part: &TextPart<'_>, kept: &mut _| {
+            Some(format_part(part.text, part.place, options, kept)?.into_owned())
+        };
+        let parts = in_parts_of(size, source, work);
         Some(String::from_utf8(parts?.concat()).unwrap())
     }
 

@@ -1,7 +1,7 @@
 //! The edits that turn video instructions into the manual's spelling.
 
 use crate::analysis::{self, visit};
-use crate::analysis::{TextPart, visit_part};
+use crate::analysis::{PartPlace, visit_part};
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet};
 use crate::isa::Lanes;
@@ -59,13 +59,14 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
 /// Like [`edits`], for a part of a text. Returns `None` if only the whole text can give
 /// the answer.
 pub(super) fn part_edits(
-    part: &TextPart<'_>,
+    text: &str,
+    place: PartPlace,
     explicit: bool,
     known: &mut KnownFacts,
 ) -> Option<Vec<Edit>> {
     let mut found = Spellings::default();
-    let sink = &mut |statement| found.add(part.text, &statement, explicit);
-    let (diagnostics, ..) = visit_part(part, &options(), known, usize::MAX, sink)?;
+    let sink = &mut |statement| found.add(text, &statement, explicit);
+    let (diagnostics, ..) = visit_part(text, place, &options(), known, usize::MAX, sink)?;
     found.edits(diagnostics).ok()
 }
 

@@ -17,12 +17,9 @@ mod plain;
 mod reading;
 mod renaming;
 
-use super::{FormatError, FormatOptions, format};
-use super::{format_in_parts, format_texts};
-use crate::analysis;
-use crate::analysis::TextPart;
+use super::{FormatError, FormatOptions, Kept, format, format_in_parts, format_part};
+use crate::analysis::{self, PartPlace, TextPart, each_of};
 use crate::check::problem_diagnostic;
-use crate::cores;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::source::decode;
@@ -134,27 +131,35 @@ fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<V
 }
 
 /// A part of a text. `None` if it may mean something else in its place.
-fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<Reading<'s>> {
+fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<(Reading<'s>, PartPlace)> {
     // Only the whole text may start with a byte order mark.
     let has_mark = part.text.starts_with('\u{feff}');
     let reading = Reading::new(part.text, options);
-    (!has_mark && reading.stands_alone()).then_some(reading)
+    (!has_mark && reading.stands_alone()).then_some((reading, part.place))
 }
 
-/// The normal form of a text that consists of these parts.
-fn joined(parts: Vec<Reading>, options: NormalOptions, in_parallel: bool) -> Option<Vec<String>> {
-    let globals = Globals::new(&parts)?;
-    let text = |part| Plain::new(part, &globals, options).text();
-    let texts: Vec<String> = if in_parallel {
-        cores::try_map(parts, &|part| Some(text(part)))?
-    } else {
-        parts.into_iter().map(text).collect()
+/// The normal form of a text that consists of these parts. `None` if it has to be written as a
+/// whole.
+fn joined(
+    parts: Vec<(Reading, PartPlace)>,
+    options: NormalOptions,
+    in_parallel: bool,
+) -> Option<Vec<String>> {
+    let globals = Globals::new(parts.iter().map(|(reading, _)| reading))?;
+    let layout = FormatOptions::default();
+    let work = |(reading, place): (Reading, PartPlace), kept: &mut Kept| {
+        let text = Plain::new(reading, &globals, options).text();
+        // The text starts in the first part that is not left out.
+        let is_start = !place.is_first || !text.trim_ascii().is_empty();
+        let formatted = is_start.then(|| format_part(&text, place, &layout, kept))??;
+        Some(decode(formatted.into_owned()))
     };
-    // The text starts in the first part that is not left out.
-    let is_first_left_out = texts.first()?.trim_ascii().is_empty();
-    let formatted_by_parts =
-        if is_first_left_out { None } else { format_texts(&texts, in_parallel) };
-    formatted_by_parts.or_else(|| Some(vec![formatted(&texts.concat(), in_parallel)?]))
+    let mut texts = Vec::with_capacity(parts.len());
+    each_of(parts, in_parallel, work, |text| {
+        texts.push(text);
+        Some(())
+    })?;
+    Some(texts)
 }
 
 /// The text with new names and layout. `None` if it is not understood.
@@ -162,7 +167,7 @@ fn laid_out_anew(reading: Reading, options: NormalOptions, in_parallel: bool) ->
     if reading.names.unended.is_some() {
         return None;
     }
-    let globals = Globals::new(std::slice::from_ref(&reading))?;
+    let globals = Globals::new([&reading])?;
     formatted(&Plain::new(reading, &globals, options).text(), in_parallel)
 }
 

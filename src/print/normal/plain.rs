@@ -50,16 +50,17 @@ impl<'g, 's> Plain<'g, 's> {
             end,
             statements: tree.all_statements().peekable(),
             next_statement: 0,
-            first: 0,
-            opcode_end: 0,
-            is_plain: false,
+            facts: StatementFacts::default(),
             dropped: Along(&self.dropped),
             names: Along(self.reading.names.uses()),
             declarations: Along(self.renaming.as_ref().map_or(&[], |it| &it.declarations)),
             last: None,
             is_apart: false,
+            next_place: 0,
         };
-        while let Some(&token) = writing.tokens.get(writing.at) {
+        loop {
+            writing.pass();
+            let Some(&token) = writing.tokens.get(writing.at) else { break };
             writing.token(token);
         }
         writing.between(writing.source.len(), false);
@@ -80,67 +81,120 @@ struct Writing<'p, 's, S: Iterator<Item = Statement<'p>>> {
     /// stays as it is.
     copied: usize,
     end: usize,
-    /// The statements from the next token on, and the first token of the next one.
+    /// The statements after the one asked for last, and the first token of the next one.
     statements: Peekable<S>,
     next_statement: usize,
-    /// The first token of the statement.
-    first: usize,
-    /// Where the modifiers of the instruction end; 0 in another statement.
-    opcode_end: u32,
-    /// Whether numbers are versions, or places in sources.
-    is_plain: bool,
+    /// The statement that was asked for last.
+    facts: StatementFacts,
     dropped: Along<'p, Span>,
     names: Along<'p, Use>,
     declarations: Along<'p, (u32, String)>,
     last: Option<Token>,
     /// Whether the next token may not touch the last one.
     is_apart: bool,
+    /// Tokens before this offset stay, unless they are numbers.
+    next_place: u32,
+}
+
+/// What the tokens of a statement may be.
+#[derive(Default)]
+struct StatementFacts {
+    /// Its first token.
+    first: usize,
+    /// Where the modifiers of the instruction end; 0 in another statement.
+    opcode_end: u32,
+    /// Whether numbers are versions, or places in sources.
+    is_plain: bool,
+}
+
+impl StatementFacts {
+    fn of(statement: Statement) -> StatementFacts {
+        let first = statement.first_token();
+        let (opcode_end, is_plain) = match statement.kind() {
+            StatementKind::Instruction(it) => (it.opcode().end, false),
+            StatementKind::Directive(it) => {
+                let is_plain = matches!(
+                    it.kind(),
+                    DirectiveKind::Version
+                        | DirectiveKind::AddressSize
+                        | DirectiveKind::Loc
+                        | DirectiveKind::File
+                );
+                (0, is_plain)
+            }
+            _ => (0, false),
+        };
+        StatementFacts { first, opcode_end, is_plain }
+    }
+
+    fn has_number_at(&self, place: u32) -> bool {
+        !self.is_plain && place >= self.opcode_end
+    }
 }
 
 impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
+    /// Passes tokens that stay as they are, with what stands between them.
+    fn pass(&mut self) {
+        if self.is_apart {
+            return;
+        }
+        let Some(mut last) = self.last else { return };
+        for &token in &self.tokens[self.at..] {
+            let start = token.start();
+            let is_usual = start < self.next_place
+                && !matches!(token.kind(), TokenKind::Number)
+                && !token.is(b'-')
+                && match &self.source.as_bytes()[self.end..start as usize] {
+                    [] => !last.is(b';'),
+                    // A modifier may join its opcode.
+                    between => may_stay(last, between) && !token.is_modifier(self.source),
+                };
+            if !is_usual {
+                break;
+            }
+            (self.end, last) = (token.end() as usize, token);
+            self.at += 1;
+        }
+        self.last = Some(last);
+    }
+
     /// Writes the next token, or passes what is left out.
     fn token(&mut self, first: Token) {
-        let start = first.span().start;
+        let start = first.start();
         if self.leave_out(start) {
             return;
         }
-        while self.at >= self.next_statement {
-            self.start();
+        let (mut last, mut new, mut is_number) = (first, None, false);
+        if matches!(first.kind(), TokenKind::Ident) {
+            new = self.new_name(start).map(Cow::from);
+        } else if (matches!(first.kind(), TokenKind::Number) || first.is(b'-'))
+            && self.statement().has_number_at(start)
+            && let Some((spelled, end)) = self.number(first)
+        {
+            (last, is_number) = (end, true);
+            new = matches!(spelled, Cow::Owned(_)).then_some(spelled);
         }
-        let in_opcode = start < self.opcode_end;
-        let (mut last, mut is_number) = (first, false);
-        let new = match first.kind() {
-            TokenKind::Ident => self.new_name(start).map(Cow::from),
-            TokenKind::Number | TokenKind::Punct([b'-', 0]) if !self.is_plain && !in_opcode => {
-                self.number(first).and_then(|(new, token)| {
-                    (last, is_number) = (token, true);
-                    matches!(new, Cow::Owned(_)).then_some(new)
-                })
-            }
-            _ => None,
-        };
         // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
         self.is_apart |= new.is_some() && self.last.is_some_and(Token::is_word);
+        let between = &self.source.as_bytes()[self.end..start as usize];
         // Modifiers join their opcode.
-        let joins = || in_opcode && first.is_modifier(self.source);
-        let stays = match &self.source.as_bytes()[self.end..start as usize] {
-            [] => !self.is_apart,
-            [b' ' | b'\t'] => !joins(),
-            _ => false,
-        };
-        if stays && self.last.is_some_and(|last| !last.is(b';')) {
+        let joins = !between.is_empty()
+            && first.is_modifier(self.source)
+            && start < self.statement().opcode_end;
+        let stays = !joins && !self.is_apart && self.last.is_some_and(|it| may_stay(it, between));
+        if stays {
             self.end = start as usize;
         } else {
-            self.between(start as usize, joins());
+            self.between(start as usize, joins);
         }
-        let end = last.span().end as usize;
+        let end = last.end() as usize;
         if let Some(new) = new {
             self.copy();
             self.text.push_str(&new);
             self.copied = end;
         }
         self.end = end;
-        self.is_apart = is_number && self.source[self.end..].starts_with(['.', '%']);
+        self.is_apart = is_number && self.source[end..].starts_with(['.', '%']);
         if first.is(b'{')
             && let Some((_, own)) = self.declarations.at(start)
         {
@@ -149,6 +203,9 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         }
         self.at += if last == first { 1 } else { 2 };
         self.last = Some(last);
+        let end = end as u32;
+        let names = self.dropped.next(end).min(self.names.next(end));
+        self.next_place = names.min(self.declarations.next(end));
     }
 
     /// Writes what stays as it is, up to the end of the last token.
@@ -163,32 +220,24 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         renaming.as_ref()?.text(self.names.at(place)?, reading, globals)
     }
 
-    /// Starts the next statement.
-    fn start(&mut self) {
-        let statement = self.statements.next();
-        let next = self.statements.peek().map(|next| next.first_token());
-        self.next_statement = next.unwrap_or(usize::MAX);
-        let Some(statement) = statement else { return };
-        (self.first, self.opcode_end, self.is_plain) = (self.at, 0, false);
-        match statement.kind() {
-            StatementKind::Instruction(it) => self.opcode_end = it.opcode().end,
-            StatementKind::Directive(it) => {
-                self.is_plain = matches!(
-                    it.kind(),
-                    DirectiveKind::Version
-                        | DirectiveKind::AddressSize
-                        | DirectiveKind::Loc
-                        | DirectiveKind::File
-                );
-            }
-            _ => {}
+    /// The statement of the next token.
+    fn statement(&mut self) -> &StatementFacts {
+        let mut found = None;
+        while self.at >= self.next_statement {
+            found = self.statements.next();
+            let next = self.statements.peek().map(|next| next.first_token());
+            self.next_statement = next.unwrap_or(usize::MAX);
         }
+        if let Some(statement) = found {
+            self.facts = StatementFacts::of(statement);
+        }
+        &self.facts
     }
 
     /// The spelling of the number that starts with the next token, and its last token.
     fn number(&self, first: Token) -> Option<(Cow<'p, str>, Token)> {
         let mut ahead = self.tokens[self.at + 1..].iter().copied();
-        let floats = || FloatType::after(&self.tokens[self.first..self.at], self.source);
+        let floats = || FloatType::after(&self.tokens[self.facts.first..self.at], self.source);
         let (new, last) = number(self.source, first, floats, self.last, || ahead.next())?;
         // A comment after the sign stays.
         let sign = &self.source[first.span().end as usize..last.span().end as usize];
@@ -239,6 +288,17 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
     }
 }
 
+/// Whether what stands after a token may stay: what the formatter makes of it does not differ
+/// from what it makes of a line break after `;`, and of a space elsewhere.
+fn may_stay(last: Token, between: &[u8]) -> bool {
+    let blank = match (last.is(b';'), between) {
+        (true, [b'\n', indent @ ..]) => indent,
+        (true, _) => return false,
+        (false, blank) => blank,
+    };
+    blank.iter().all(|byte| matches!(byte, b' ' | b'\t'))
+}
+
 /// Items in the order of their places, along a text.
 struct Along<'i, T>(&'i [T]);
 
@@ -267,11 +327,18 @@ impl Placed for (u32, String) {
 impl<'i, T: Placed> Along<'i, T> {
     /// The item at a place that is after those asked for before.
     fn at(&mut self, place: u32) -> Option<&'i T> {
-        while let [first, rest @ ..] = self.0
-            && first.place() < place
-        {
+        if self.next(place) == place { self.0.first() } else { None }
+    }
+
+    /// The place of the first item from a place on that is after those asked for before;
+    /// `u32::MAX` without one.
+    fn next(&mut self, place: u32) -> u32 {
+        while let [first, rest @ ..] = self.0 {
+            if first.place() >= place {
+                return first.place();
+            }
             self.0 = rest;
         }
-        self.0.first().filter(|first| first.place() == place)
+        u32::MAX
     }
 }
