@@ -14,9 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
     let tree = parse(&text);
     let names = Names::of(&tree);
     for it in names.uses() {
-        assert!(text.get(it.span.range()).is_some());
-        let Some(meaning) = it.meaning else { continue };
-        assert!(names.uses_of(meaning).any(|other| other.span == it.span));
+        assert!(text.get(it.span().range()).is_some());
+        let Some(meaning) = it.meaning() else { continue };
+        assert!(names.uses_of(meaning).any(|other| other.span() == it.span()));
     }
     for (statement, video) in tree.video_instructions() {
         let Ok(video) = video else { continue };

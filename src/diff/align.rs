@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::lines::{common, gaps, within_gaps};
-use super::outline::{Class, NameId, Outline, Statement};
+use super::outline::{Class, NameId, Outline, Rough, Statement};
 use crate::hash::Map;
 
 /// The names of one text that are those of another.
@@ -41,6 +41,7 @@ pub(super) struct Sides<'a, 's> {
     pub(super) old: &'a Outline<'s>,
     pub(super) new: &'a Outline<'s>,
     pub(super) globals: &'a Matching,
+    pub(super) rough: &'a Rough,
 }
 
 /// The statements of two functions that belong together.
@@ -212,12 +213,12 @@ impl Sides<'_, '_> {
                 }
             }
             let shapes: Vec<u64> =
-                statements.iter().map(|it| mixed(u64::from(it.rough_shape), 1)).collect();
+                statements.iter().map(|it| mixed(u64::from(self.rough.of(it)), 1)).collect();
             let mut keys = vec![shapes];
             for _ in 0..DEPTH {
                 let last = &keys[keys.len() - 1];
                 let key = |statement: &Statement| {
-                    let own = mixed(u64::from(statement.rough_shape), 1);
+                    let own = mixed(u64::from(self.rough.of(statement)), 1);
                     outline.holes(statement).iter().fold(own, |hash, name| {
                         let known = match outline.name(*name) {
                             name if name.class == Class::Label => 0,
@@ -278,7 +279,7 @@ impl Sides<'_, '_> {
             aligned.iter().map(|pair| (pair, 1)).chain(sure.iter().map(|pair| (pair, 2)));
         for (&(at, other), weight) in weighted {
             let (old, new) = (&old[at as usize], &new[other as usize]);
-            if old.rough_shape != new.rough_shape {
+            if self.rough.of(old) != self.rough.of(new) {
                 continue;
             }
             for (old, new) in self.old.holes(old).iter().zip(self.new.holes(new)) {

@@ -96,7 +96,7 @@ impl Writer<'_, '_> {
                 kind: LineKind::Same,
                 old: Some(before.span(old(at))),
                 new: Some(after.span(new(other))),
-                depth: new(other).depth,
+                depth: after.depth(new(other)),
                 text: self.texts.new_text(new(other)),
             },
             Entry::Old(at) => {
@@ -106,7 +106,7 @@ impl Writer<'_, '_> {
                     kind,
                     old: Some(before.span(old(at))),
                     new: target.map(|other| after.span(new(other))),
-                    depth: old(at).depth,
+                    depth: before.depth(old(at)),
                     text: self.texts.old_text(old(at)),
                 }
             }
@@ -117,7 +117,7 @@ impl Writer<'_, '_> {
                     kind,
                     old: origin.map(|other| before.span(old(other))),
                     new: Some(after.span(new(at))),
-                    depth: new(at).depth,
+                    depth: after.depth(new(at)),
                     text: self.texts.new_text(new(at)),
                 }
             }
@@ -127,12 +127,13 @@ impl Writer<'_, '_> {
 
 /// A line of a statement that only one text has.
 fn alone(texts: &Texts<'_, '_>, statement: &Statement, kind: LineKind) -> Line {
-    let depth = statement.depth;
     if kind == LineKind::Removed {
         let old = Some(texts.sides.old.span(statement));
+        let depth = texts.sides.old.depth(statement);
         return Line { kind, old, new: None, depth, text: texts.old_text(statement) };
     }
     let new = Some(texts.sides.new.span(statement));
+    let depth = texts.sides.new.depth(statement);
     Line { kind, old: None, new, depth, text: texts.new_text(statement) }
 }
 

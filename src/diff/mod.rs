@@ -32,7 +32,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use align::Sides;
 pub(crate) use figures::Figures;
-use outline::{Function, Outline, Shapes};
+use outline::{Function, Outline, Rough, Shapes};
 use pairs::Pairs;
 pub(crate) use pairs::without_hashes;
 use value::Values;
@@ -266,6 +266,7 @@ pub(crate) struct Comparison<'s> {
     old: Outline<'s>,
     new: Outline<'s>,
     pairs: Pairs,
+    rough: Rough,
     options: DiffOptions,
 }
 
@@ -282,8 +283,9 @@ impl<'s> Comparison<'s> {
             outline.map_err(|diagnostics| DiffError { side, diagnostics })
         };
         let (old, new) = (read(old, Side::Old)?, read(new, Side::New)?);
-        let pairs = Pairs::new(&old, &new);
-        Ok(Comparison { old, new, pairs, options })
+        let rough = shapes.into_rough();
+        let pairs = Pairs::new(&old, &new, &rough);
+        Ok(Comparison { old, new, pairs, rough, options })
     }
 
     /// The differences, each one when it is asked for: first outside of functions, then those of
@@ -291,7 +293,7 @@ impl<'s> Comparison<'s> {
     /// stayed.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let (old, new) = (&self.old, &self.new);
-        let sides = Sides { old, new, globals: &self.pairs.globals };
+        let sides = Sides { old, new, globals: &self.pairs.globals, rough: &self.rough };
         let items = hunks::items(&sides);
         let mut values = Values::new();
         let change =

@@ -20,16 +20,36 @@ use crate::video::{Instruction, Register, is_one_register, numbered};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
 #[derive(Default)]
-pub(super) struct Shapes(Map<Box<str>, u32>);
+pub(super) struct Shapes {
+    numbers: Map<Box<str>, u32>,
+    /// Those that [`Rough`] has.
+    rough: Vec<u32>,
+}
 
 impl Shapes {
-    fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.0.get(text) {
-            return *number;
+    /// The number of a shape, and whether it is new: then it counts as its own rough one.
+    fn number(&mut self, text: &str) -> (u32, bool) {
+        if let Some(number) = self.numbers.get(text) {
+            return (*number, false);
         }
-        let number = self.0.len() as u32;
-        self.0.insert(text.into(), number);
-        number
+        let number = self.rough.len() as u32;
+        self.numbers.insert(text.into(), number);
+        self.rough.push(number);
+        (number, true)
+    }
+
+    pub(super) fn into_rough(self) -> Rough {
+        Rough(self.rough)
+    }
+}
+
+/// For each shape, the one without types that say no more than a width.
+pub(super) struct Rough(Vec<u32>);
+
+impl Rough {
+    /// The rough shape of a statement.
+    pub(super) fn of(&self, statement: &Statement) -> u32 {
+        self.0[statement.shape as usize]
     }
 }
 
@@ -85,11 +105,7 @@ pub(super) struct Statement {
     /// Its number in the tree.
     index: u32,
     pub(super) shape: u32,
-    /// The shape without types that say no more than a width.
-    pub(super) rough_shape: u32,
     holes: Range<u32>,
-    /// The number of blocks around it inside of its function.
-    pub(super) depth: u8,
 }
 
 impl<'s> Outline<'s> {
@@ -122,7 +138,9 @@ impl<'s> Outline<'s> {
         }
         // Labels that only data of debuggers uses count as unused.
         let mut is_used = vec![false; names.symbols().len()];
-        for use_ in names.uses().iter().filter(|it| !it.declares && !it.span.is_in(&names.debug)) {
+        for use_ in
+            names.uses().iter().filter(|it| !it.declares() && !it.span().is_in(&names.debug))
+        {
             if let Some(symbol) = use_.symbol() {
                 is_used[symbol.index()] = true;
             }
@@ -139,7 +157,6 @@ impl<'s> Outline<'s> {
             locals: Map::default(),
             globals: Map::default(),
             in_function: false,
-            depth: 0,
             first_hole: 0,
             shape: String::new(),
             plain_type: None,
@@ -178,6 +195,13 @@ impl<'s> Outline<'s> {
     /// The place of a statement; that of its header for a function.
     pub(super) fn span(&self, statement: &Statement) -> Span {
         span(self.syntax(statement))
+    }
+
+    /// The number of blocks around a statement; at most 255.
+    pub(super) fn depth(&self, statement: &Statement) -> u8 {
+        let around = std::iter::successors(self.syntax(statement).parent(), |it| it.parent());
+        // A function and its body are one of these.
+        around.skip(1).take(u8::MAX.into()).count() as u8
     }
 
     /// The opcode of a statement with its modifiers; the first word of one that is no
@@ -273,8 +297,8 @@ fn span(statement: syntax::Statement<'_>) -> Span {
 
 /// The uses of names within a span.
 fn within(uses: &[Use], span: Span) -> &[Use] {
-    let start = uses.partition_point(|it| it.span.start < span.start);
-    let count = uses[start..].iter().take_while(|it| it.span.end <= span.end).count();
+    let start = uses.partition_point(|it| it.span().start < span.start);
+    let count = uses[start..].iter().take_while(|it| it.span().end <= span.end).count();
     &uses[start..start + count]
 }
 
@@ -294,7 +318,6 @@ struct Reader<'r, 's> {
     locals: Map<Meaning, NameId>,
     globals: Map<SymbolId, NameId>,
     in_function: bool,
-    depth: u8,
     /// The statement that is read.
     first_hole: u32,
     shape: String,
@@ -322,7 +345,6 @@ impl Reader<'_, '_> {
                 continue;
             };
             let next = statements.clone().next();
-            self.depth = u8::try_from(open.len() - 1).unwrap_or(u8::MAX);
             match statement.kind() {
                 StatementKind::Empty => {}
                 // Blocks mean nothing but where names count.
@@ -418,17 +440,18 @@ impl Reader<'_, '_> {
             _ => self.tokens(statement),
         }
         let holes = self.first_hole..self.holes.len() as u32;
-        let mut shape = self.shapes.number(&self.shape);
-        let mut rough_shape = shape;
-        if let Some((range, plain)) = self.plain_type.take() {
+        let (mut shape, is_new) = self.shapes.number(&self.shape);
+        if let Some((range, plain)) = self.plain_type.take()
+            && is_new
+        {
             self.shape.replace_range(range, plain);
-            rough_shape = self.shapes.number(&self.shape);
+            let (rough, _) = self.shapes.number(&self.shape);
+            self.shapes.rough[shape as usize] = rough;
         }
         if self.ignores_types {
-            shape = rough_shape;
+            shape = self.shapes.rough[shape as usize];
         }
-        let (index, depth) = (statement.index(), self.depth);
-        let statement = Statement { index, shape, rough_shape, holes, depth };
+        let statement = Statement { index: statement.index(), shape, holes };
         if self.in_function {
             self.statements.push(statement);
         } else {
@@ -445,7 +468,7 @@ impl Reader<'_, '_> {
         for register in instruction.registers() {
             let text = register.name();
             let mut uses = uses.iter();
-            let Some(own) = uses.find(|it| it.span.text(self.source) == text) else { continue };
+            let Some(own) = uses.find(|it| it.span().text(self.source) == text) else { continue };
             let Some(name) = self.name(*own) else { continue };
             self.holes.push(name);
             // `%r07` is `%r7`.
@@ -509,7 +532,8 @@ impl Reader<'_, '_> {
             StatementKind::Instruction(it) => plain = plain_type(&it, source),
             _ => {}
         }
-        while self.use_at(self.next_use).is_some_and(|it| it.span.start < tokens[0].span().start) {
+        while self.use_at(self.next_use).is_some_and(|it| it.span().start < tokens[0].span().start)
+        {
             self.next_use += 1;
         }
         self.spelled(source, tokens, |reader, token| {
@@ -519,7 +543,7 @@ impl Reader<'_, '_> {
                 let start = reader.shape.len();
                 reader.plain_type = Some((start..start + own.len() as usize, plain));
             }
-            let use_ = reader.use_at(reader.next_use).filter(|it| it.span == token.span());
+            let use_ = reader.use_at(reader.next_use).filter(|it| it.span() == token.span());
             if let Some(use_) = use_ {
                 reader.next_use += 1;
                 reader.hole(use_);
@@ -575,7 +599,7 @@ impl Reader<'_, '_> {
     /// Adds a hole for a name. Its class is part of the shape.
     fn hole(&mut self, use_: Use) {
         let Some(name) = self.name(use_) else {
-            return self.shape.push_str(use_.span.text(self.source));
+            return self.shape.push_str(use_.span().text(self.source));
         };
         self.holes.push(name);
         match self.names[name as usize].class {
@@ -594,7 +618,7 @@ impl Reader<'_, '_> {
     /// The name that stands at a place, unless nothing declares it.
     fn name(&mut self, use_: Use) -> Option<NameId> {
         let source = self.source;
-        let meaning = use_.meaning?;
+        let meaning = use_.meaning()?;
         let number = meaning.symbol();
         let symbol = self.symbols.symbol(number);
         let is_global = symbol.is_global();
@@ -618,7 +642,7 @@ impl Reader<'_, '_> {
         let is_exported = symbol.is_exported
             && symbol.kind == SymbolKind::Variable
             && !self.dynamic.contains(&place);
-        self.names.push(Name { class, is_global, is_exported, span: use_.span });
+        self.names.push(Name { class, is_global, is_exported, span: use_.span() });
         if is_global {
             self.globals.insert(number, name);
         } else {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::align::Matching;
-use super::outline::{Class, Function, NameId, Outline};
+use super::outline::{Class, Function, NameId, Outline, Rough};
 use crate::hash::Map;
 
 /// Functions of two texts that belong together, by their positions.
@@ -16,10 +16,11 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Pairs functions by name, then by body, then by likeness; variables by name, then by
     /// declaration.
-    pub(super) fn new(old: &Outline, new: &Outline) -> Pairs {
+    pub(super) fn new(old: &Outline, new: &Outline, rough: &Rough) -> Pairs {
         let mut finder = Finder {
             old,
             new,
+            rough,
             old_free: vec![true; old.functions.len()],
             new_free: vec![true; new.functions.len()],
             functions: Vec::new(),
@@ -39,6 +40,7 @@ impl Pairs {
 struct Finder<'f, 's> {
     old: &'f Outline<'s>,
     new: &'f Outline<'s>,
+    rough: &'f Rough,
     /// The functions that have no partner yet.
     old_free: Vec<bool>,
     new_free: Vec<bool>,
@@ -80,7 +82,7 @@ impl Finder<'_, '_> {
         // The old functions that have a shape of statements.
         let mut having: Map<u32, Vec<(u32, u32)>> = Map::default();
         for at in free(&self.old_free) {
-            for (shape, count) in counts(self.old, &self.old.functions[at]) {
+            for (shape, count) in counts(self.rough, self.old, &self.old.functions[at]) {
                 having.entry(shape).or_default().push((at as u32, count));
             }
         }
@@ -88,7 +90,7 @@ impl Finder<'_, '_> {
         for at in free(&self.new_free) {
             let function = &self.new.functions[at];
             let mut common: Map<u32, u32> = Map::default();
-            for (shape, count) in counts(self.new, function) {
+            for (shape, count) in counts(self.rough, self.new, function) {
                 // Shapes of many functions say little, and would cost a lot.
                 let owners = having.get(&shape).filter(|owners| owners.len() <= MANY);
                 for (old, other) in owners.into_iter().flatten() {
@@ -139,9 +141,8 @@ const MANY: usize = 32;
 const LIKE: usize = 50;
 
 /// How often a function has each shape of statements.
-fn counts(outline: &Outline, function: &Function) -> Vec<(u32, u32)> {
-    let mut shapes: Vec<u32> =
-        outline.statements(function).iter().map(|statement| statement.rough_shape).collect();
+fn counts(rough: &Rough, outline: &Outline, function: &Function) -> Vec<(u32, u32)> {
+    let mut shapes: Vec<u32> = outline.statements(function).iter().map(|it| rough.of(it)).collect();
     shapes.sort_unstable();
     shapes.chunk_by(|x, y| x == y).map(|same| (same[0], same.len() as u32)).collect()
 }

@@ -136,8 +136,8 @@ fn has_places(tree: &Tree<'_>) -> bool {
 
     let (text, tokens) = (tree.source(), tree.tokens());
     let names = Names::of(tree);
-    let known = names.uses().iter().filter(|it| it.meaning.is_some());
-    let declared: Set<&str> = known.map(|it| it.span.text(text)).collect();
+    let known = names.uses().iter().filter(|it| it.meaning().is_some());
+    let declared: Set<&str> = known.map(|it| it.span().text(text)).collect();
     let own = |at: usize| tokens.get(at).map_or("", |token| token.span().text(text));
     let is_word = |at: usize| tokens.get(at).is_some_and(|token| token.is_word());
     (0..tokens.len()).any(|at| match own(at) {

@@ -75,7 +75,7 @@ impl<'t> Flow<'t> {
         let body = function.body()?;
         let mut builder = Builder::new(names);
         let results = function.results().filter_map(|it| Some(it.name()?.name()));
-        builder.next_use = names.uses().partition_point(|it| it.span.start < body.span().start);
+        builder.next_use = names.uses().partition_point(|it| it.span().start < body.span().start);
         builder.results = results.filter_map(|name| builder.meaning(name)).collect();
         body.descendants().for_each(|statement| builder.read(statement));
         Some(builder.finish(*function))
@@ -403,17 +403,17 @@ impl<'t, 'n> Builder<'t, 'n> {
     }
 
     fn meaning(&self, name: Span) -> Option<Meaning> {
-        self.names.use_of(name)?.meaning
+        self.names.use_of(name)?.meaning()
     }
 
     /// Like [`Builder::meaning`], for names that are asked for in the order of the text.
     fn next_meaning(&mut self, name: Span) -> Option<Meaning> {
         let uses = self.names.uses();
-        while self.next_use < uses.len() && uses[self.next_use].span.start < name.start {
+        while self.next_use < uses.len() && uses[self.next_use].span().start < name.start {
             self.next_use += 1;
         }
-        let near = uses.get(self.next_use).filter(|near| near.span.start == name.start);
-        near.map_or_else(|| self.meaning(name), |near| near.meaning)
+        let near = uses.get(self.next_use).filter(|near| near.span().start == name.start);
+        near.map_or_else(|| self.meaning(name), super::super::names::Use::meaning)
     }
 
     fn symbol(&self, name: Span) -> Option<SymbolId> {

@@ -87,7 +87,7 @@ fn unwritten(
 ) -> Vec<(usize, Written)> {
     let end = flow.statements().len() - 1;
     let declared = function.parameters().filter_map(|it| Some(it.name()?.name()));
-    let meanings = declared.map(|name| names.use_of(name)?.meaning).enumerate();
+    let meanings = declared.map(|name| names.use_of(name)?.meaning()).enumerate();
     let outputs: Vec<(usize, Meaning)> = meanings
         .filter(|(number, _)| {
             operands.asm().operands[*number].is_write_only() && !operands.is_tied(*number)

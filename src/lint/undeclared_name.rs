@@ -18,39 +18,41 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let (names, source) = (subject.names, subject.source());
     let mut seen = Set::default();
     for it in names.uses() {
-        let text = it.span.text(source);
-        let is_known = match it.meaning {
+        let text = it.span().text(source);
+        let is_known = match it.meaning() {
             Some(_) => !is_too_early(subject, it),
             None => is_special_register(text) || text.starts_with(OPTIX),
         };
         // The checker judges the registers of video instructions.
-        if is_known || it.span.is_in(&names.debug) || is_in_video(subject, it.span) {
+        if is_known || it.span().is_in(&names.debug) || is_in_video(subject, it.span()) {
             continue;
         }
-        let Some(statement) = subject.tree.statement_at(it.span.start) else { continue };
-        let Some(role) = Role::of(statement, it.span) else { continue };
+        let Some(statement) = subject.tree.statement_at(it.span().start) else { continue };
+        let Some(role) = Role::of(statement, it.span()) else { continue };
         // One finding for each name of a function.
         let function = statement.function().map(|function| function.statement().index());
         if !seen.insert((function, text)) {
             continue;
         }
         let diagnostic = match role {
-            Role::Label => {
-                Diagnostic::new(Code::V902, it.span, format!("there is no label `{text}` in sight"))
-                    .label("not known here")
-                    .help("a label is known in the `{ }` that it stands in")
-            }
-            Role::Other if it.meaning.is_some() => {
-                Diagnostic::new(Code::V901, it.span, format!("`{text}` is declared only later"))
+            Role::Label => Diagnostic::new(
+                Code::V902,
+                it.span(),
+                format!("there is no label `{text}` in sight"),
+            )
+            .label("not known here")
+            .help("a label is known in the `{ }` that it stands in"),
+            Role::Other if it.meaning().is_some() => {
+                Diagnostic::new(Code::V901, it.span(), format!("`{text}` is declared only later"))
                     .label("not known yet")
             }
             Role::Other => {
-                Diagnostic::new(Code::V901, it.span, format!("`{text}` is not declared"))
+                Diagnostic::new(Code::V901, it.span(), format!("`{text}` is not declared"))
                     .label("not known here")
             }
         };
-        let declared = it.meaning.map(|meaning| names.symbol(meaning.symbol()).name);
-        let near = || near(subject, it.span, matches!(role, Role::Label));
+        let declared = it.meaning().map(|meaning| names.symbol(meaning.symbol()).name);
+        let near = || near(subject, it.span(), matches!(role, Role::Label));
         let diagnostic = match declared {
             Some(name) => diagnostic.related(name, "declared here"),
             None => match (seen.len() <= COMPARED).then(near).flatten() {
@@ -107,13 +109,13 @@ impl Role {
 
 /// Whether a variable is declared only behind a name that means it.
 fn is_too_early(subject: &ModuleSubject<'_>, it: &Use) -> bool {
-    let Some(meaning) = it.meaning.filter(|_| !it.declares) else { return false };
+    let Some(meaning) = it.meaning().filter(|_| !it.declares()) else { return false };
     let symbol = subject.names.symbol(meaning.symbol());
     symbol.kind == SymbolKind::Variable
         && symbol.is_global()
-        && it.span.start < symbol.name.start
+        && it.span().start < symbol.name.start
         // It may be declared more than once.
-        && subject.names.uses_of(meaning).next().is_some_and(|first| !first.declares)
+        && subject.names.uses_of(meaning).next().is_some_and(|first| !first.declares())
 }
 
 fn is_in_video(subject: &ModuleSubject<'_>, name: Span) -> bool {

@@ -8,7 +8,7 @@ use crate::syntax::{StatementKind, removed};
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let (names, source) = (subject.names, subject.source());
     for (id, symbol) in names.symbols() {
-        let is_used = || names.uses_of_symbol(id).any(|it| !it.declares);
+        let is_used = || names.uses_of_symbol(id).any(|it| !it.declares());
         if symbol.kind != SymbolKind::Label || symbol.is_double || is_used() {
             continue;
         }

@@ -8,8 +8,11 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     for function in subject.tree.functions().filter(|it| it.body().is_some()) {
         let parameters = function.results().chain(function.parameters());
         for name in parameters.filter_map(|it| it.name()).map(|it| it.name()) {
-            let Some(meaning) = names.use_of(name).and_then(|it| it.meaning) else { continue };
-            if names.uses_of(meaning).any(|it| !it.declares) {
+            let Some(meaning) = names.use_of(name).and_then(super::super::names::Use::meaning)
+            else {
+                continue;
+            };
+            if names.uses_of(meaning).any(|it| !it.declares()) {
                 continue;
             }
             let own = function.name().map_or("the function", |name| name.text(source));

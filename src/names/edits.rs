@@ -37,7 +37,7 @@ impl Edits<'_> {
         name: &str,
     ) -> Result<(), EditsError> {
         let own = names.symbol(symbol);
-        let places = names.uses_of_symbol(symbol).map(|it| it.span);
+        let places = names.uses_of_symbol(symbol).map(super::Use::span);
         if own.count.is_none() {
             return self.rename(places, name);
         }

@@ -20,18 +20,18 @@
 //! assert_eq!(symbol.declaration.text(source), ".reg .b32 a");
 //!
 //! // Another `a` stands in the block.
-//! assert_eq!(names.uses_of(a.meaning.unwrap()).count(), 2);
+//! assert_eq!(names.uses_of(a.meaning().unwrap()).count(), 2);
 //!
-//! let register = names.at(source.find("%r01").unwrap() as u32).unwrap().meaning.unwrap();
+//! let register = names.at(source.find("%r01").unwrap() as u32).unwrap().meaning().unwrap();
 //! assert_eq!(names.register(register), Some(1));
-//! let places: Vec<&str> = names.uses_of(register).map(|it| it.span.text(source)).collect();
+//! let places: Vec<&str> = names.uses_of(register).map(|it| it.span().text(source)).collect();
 //! assert_eq!(places, ["%r1", "%r01"]);
 //!
 //! let undeclared: Vec<&str> = names
 //!     .uses()
 //!     .iter()
-//!     .filter(|it| it.meaning.is_none())
-//!     .map(|it| it.span.text(source))
+//!     .filter(|it| it.meaning().is_none())
+//!     .map(|it| it.span().text(source))
 //!     .collect();
 //! assert_eq!(undeclared, ["%tid"]);
 //! ```
@@ -164,13 +164,14 @@ pub struct Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Use {
-    /// The name; of the declaration of a range, the part before the `<`.
-    pub span: Span,
-    /// `None` if the text does not declare it, as `%tid`.
-    pub meaning: Option<Meaning>,
-    /// Whether it is declared here.
-    pub declares: bool,
+    start: u32,
+    /// The length; with [`DECLARES`] if it is declared here.
+    packed: u32,
+    meaning: Option<Meaning>,
 }
+
+/// No token is that long.
+const DECLARES: u32 = 1 << 31;
 
 /// What a name means: a symbol, or one register of a range. Equal for all uses of the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -213,6 +214,26 @@ impl Meaning {
 }
 
 impl Use {
+    fn new(span: Span, meaning: Option<Meaning>, declares: bool) -> Use {
+        let declares = if declares { DECLARES } else { 0 };
+        Use { start: span.start, packed: span.len() | declares, meaning }
+    }
+
+    /// The name; of the declaration of a range, the part before the `<`.
+    pub fn span(&self) -> Span {
+        Span::new(self.start, self.start + (self.packed & !DECLARES))
+    }
+
+    /// `None` if the text does not declare it, as `%tid`.
+    pub fn meaning(&self) -> Option<Meaning> {
+        self.meaning
+    }
+
+    /// Whether it is declared here.
+    pub fn declares(&self) -> bool {
+        self.packed & DECLARES != 0
+    }
+
     /// The symbol that it names.
     pub fn symbol(&self) -> Option<SymbolId> {
         self.meaning.map(Meaning::symbol)
@@ -282,8 +303,8 @@ impl Names {
 
     /// The name at an offset; at its end, too.
     pub fn at(&self, offset: u32) -> Option<Use> {
-        let next = self.uses.partition_point(|it| it.span.end < offset);
-        let mut near = self.uses[next..].iter().take_while(|it| it.span.start <= offset);
+        let next = self.uses.partition_point(|it| it.span().end < offset);
+        let mut near = self.uses[next..].iter().take_while(|it| it.span().start <= offset);
         // Of two that meet at the offset, the later one.
         let first = near.next()?;
         Some(*near.next().unwrap_or(first))
@@ -291,8 +312,8 @@ impl Names {
 
     /// The use that starts where a name does.
     pub(crate) fn use_of(&self, name: Span) -> Option<&Use> {
-        let at = self.uses.partition_point(|it| it.span.start < name.start);
-        self.uses.get(at).filter(|it| it.span.start == name.start)
+        let at = self.uses.partition_point(|it| it.span().start < name.start);
+        self.uses.get(at).filter(|it| it.span().start == name.start)
     }
 
     /// How many symbols and registers of ranges there are, for tables: fewer than the text has

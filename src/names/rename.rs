@@ -57,8 +57,8 @@ fn edits(
     let edit = |it: &Use| {
         // Registers of a renamed range keep their numbers.
         let is_part = symbol.count.is_some() && register.is_none();
-        let end = if is_part { it.span.start + symbol.name.len() } else { it.span.end };
-        Edit::replace(Span::new(it.span.start, end), new)
+        let end = if is_part { it.span().start + symbol.name.len() } else { it.span().end };
+        Edit::replace(Span::new(it.span().start, end), new)
     };
     let mut edits: Vec<Edit> = names.same(meaning).map(edit).collect();
     if register.is_some() {
@@ -71,8 +71,8 @@ fn edits(
 
 /// A declaration of one register, with the type of the one before it.
 fn own_declaration(source: &str, names: &Names, range: Span, new: &str) -> Edit {
-    let first = names.uses.partition_point(|it| it.span.start < range.start);
-    let words = Span::new(range.start, names.uses[first].span.start).text(source).trim_end();
+    let first = names.uses.partition_point(|it| it.span().start < range.start);
+    let words = Span::new(range.start, names.uses[first].span().start).text(source).trim_end();
     let line = &source[..range.start as usize];
     let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
     let before =
@@ -94,18 +94,20 @@ fn added_at(edits: &[Edit], new: &str) -> u32 {
 /// Whether each name of a changed text means what it meant before. One declaration may be
 /// added.
 fn keeps_meaning(names: &Names, meaning: Meaning, changed: &Names, added: Option<u32>) -> bool {
-    let is_added = |it: &&Use| it.declares && Some(it.span.start) == added;
+    let is_added = |it: &&Use| it.declares() && Some(it.span().start) == added;
     let added = changed.uses.iter().find(is_added).and_then(Use::symbol);
     let moved = |id: SymbolId| SymbolId(id.0 + u32::from(added.is_some_and(|added| id >= added)));
     let expected = names.uses.iter().map(|it| {
         let is_same = it.meaning == Some(meaning);
         let symbol = if is_same && added.is_some() { added } else { it.symbol().map(moved) };
-        (symbol, it.declares)
+        (symbol, it.declares())
     });
-    let found =
-        changed.uses.iter().filter(|it| added.is_none() || !(it.declares && it.symbol() == added));
+    let found = changed
+        .uses
+        .iter()
+        .filter(|it| added.is_none() || !(it.declares() && it.symbol() == added));
     let doubles = |names: &Names| names.symbols.iter().filter(|it| it.is_double).count();
-    expected.eq(found.map(|it| (it.symbol(), it.declares)))
+    expected.eq(found.map(|it| (it.symbol(), it.declares())))
         && doubles(changed) == doubles(names)
         && names.register(meaning).is_some() == added.is_some()
 }

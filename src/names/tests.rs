@@ -23,7 +23,7 @@ fn declared(source: &str, pairs: &[(&str, Option<&str>)]) {
     for (use_, declaration) in pairs {
         let at = place(source, use_);
         let here = names.at(at).unwrap_or_else(|| panic!("{use_}: no name"));
-        assert_eq!(here.span.start, at, "{use_}");
+        assert_eq!(here.span().start, at, "{use_}");
         let found = here.symbol().map(|number| names.symbol(number).name.start);
         assert_eq!(found, declaration.map(|written| place(source, written)), "{use_}");
         // Without the insides of the other functions, it is the same.
@@ -213,9 +213,9 @@ fn names_of_a_part_are_those_of_the_whole() {
             let inside = names
                 .uses
                 .iter()
-                .filter(|it| it.span.start <= part.end && part.start <= it.span.end);
+                .filter(|it| it.span().start <= part.end && part.start <= it.span().end);
             let symbol = |it: &Use| it.symbol().map(|symbol| names.symbol(symbol).name);
-            let shown = inside.map(|it| (it.span, symbol(it), it.declares));
+            let shown = inside.map(|it| (it.span(), symbol(it), it.declares()));
             shown.collect::<Vec<_>>()
         };
         let (mut expected, found) = (shown(&Names::of(&whole)), shown(&Names::of(&near)));
@@ -349,9 +349,9 @@ fn any_text_is_read() {
     for _ in 0..3000 {
         let source: String = (0..numbers.below(40)).map(|_| numbers.pick(PIECES)).collect();
         let names = read(&source);
-        assert!(names.uses.is_sorted_by_key(|it| it.span.start), "{source}");
+        assert!(names.uses.is_sorted_by_key(|it| it.span().start), "{source}");
         for it in &names.uses {
-            assert!(!it.span.text(&source).is_empty());
+            assert!(!it.span().text(&source).is_empty());
             assert!(it.symbol().is_none_or(|symbol| symbol.index() < names.symbols.len()));
         }
         for symbol in &names.symbols {

@@ -160,7 +160,7 @@ impl<'t> Walker<'t> {
                 if use_.meaning.is_some() {
                     continue;
                 }
-                let is_debug = use_.span.is_in(&self.names.debug);
+                let is_debug = use_.span().is_in(&self.names.debug);
                 self.names.is_doubtful |= !is_debug;
                 if is_debug || self.names.symbol(own).is_global() {
                     let meaning = Some(self.whole(own));
@@ -317,8 +317,8 @@ impl<'t> Walker<'t> {
         }
         // Results stand before the name. None of these waits for a label.
         let uses = &mut self.names.uses[first..];
-        if !uses.is_sorted_by_key(|it| it.span.start) {
-            uses.sort_by_key(|it| it.span.start);
+        if !uses.is_sorted_by_key(|it| it.span().start) {
+            uses.sort_by_key(|it| it.span().start);
         }
         if body.is_some() {
             return Some(function.statements());
@@ -354,7 +354,7 @@ impl<'t> Walker<'t> {
         self.bind(name.text(self.source), kind, name);
         self.numbers.insert(name.start, id);
         let meaning = Some(self.whole(id));
-        self.names.uses.push(Use { span: name, meaning, declares: true });
+        self.names.uses.push(Use::new(name, meaning, true));
     }
 
     fn innermost(&mut self) -> &mut Open<'t> {
@@ -458,7 +458,7 @@ impl<'t> Walker<'t> {
             registers: 0,
         });
         let meaning = Some(Meaning { symbol: id, number });
-        self.names.uses.push(Use { span: name, meaning, declares: true });
+        self.names.uses.push(Use::new(name, meaning, true));
         id
     }
 
@@ -568,7 +568,7 @@ impl<'t> Walker<'t> {
     /// Adds a use; returns the kind of the symbol.
     fn name(&mut self, span: Span) -> Option<SymbolKind> {
         let meaning = self.meaning(span.text(self.source));
-        self.names.uses.push(Use { span, meaning, declares: false });
+        self.names.uses.push(Use::new(span, meaning, false));
         meaning.map(|it| self.names.symbol(it.symbol).kind)
     }
 }

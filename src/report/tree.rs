@@ -117,7 +117,7 @@ impl<W: Write> Objects<'_, W> {
 
     /// The place where the name of a leaf is declared.
     fn declaration(&self, leaf: Leaf) -> Option<Span> {
-        let found = self.names.use_of(leaf.span).filter(|it| it.span == leaf.span)?;
+        let found = self.names.use_of(leaf.span).filter(|it| it.span() == leaf.span)?;
         Some(self.names.symbol(found.symbol()?).name)
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Op
             let asm = asm_at(source, host, offset)?;
             let names = Names::of(&parse(&asm.text));
             let holds = |it: &&Use| {
-                let span = asm.source_span(it.span);
+                let span = asm.source_span(it.span());
                 span.start <= offset && offset <= span.end
             };
             let here = *names.uses().iter().rfind(holds)?;
@@ -61,7 +61,7 @@ fn in_module(source: &str, offset: u32) -> Option<Place<'_>> {
     let here = near.at(offset)?;
     let is_near = match here.symbol() {
         Some(symbol) => !near.symbol(symbol).is_global(),
-        None => is_special_register(here.span.text(source)),
+        None => is_special_register(here.span().text(source)),
     };
     if is_near {
         return Some(Place { source, asm: None, names: near, here });
@@ -83,11 +83,11 @@ impl Place<'_> {
     }
 
     pub(super) fn name(&self) -> &str {
-        self.here.span.text(self.text())
+        self.here.span().text(self.text())
     }
 
     pub(super) fn span(&self) -> Span {
-        self.in_source(self.here.span)
+        self.in_source(self.here.span())
     }
 
     fn symbol(&self) -> Option<&Symbol> {
@@ -115,14 +115,14 @@ impl Place<'_> {
     /// All places of the name, in order. A name that is not declared has its own place only.
     pub(super) fn same(&self) -> Vec<Same> {
         let text = self.text();
-        let place = |it: &Use| Same { span: self.in_source(it.span), declares: it.declares };
-        if let Some(meaning) = self.here.meaning {
+        let place = |it: &Use| Same { span: self.in_source(it.span()), declares: it.declares() };
+        if let Some(meaning) = self.here.meaning() {
             return self.names.same(meaning).map(place).collect();
         }
         let Some(operand) = self.operand() else {
             return vec![place(&self.here)];
         };
-        let is_same = |it: &&Use| it.span.text(text) == self.name();
+        let is_same = |it: &&Use| it.span().text(text) == self.name();
         let mut same: Vec<Same> = self.names.uses().iter().filter(is_same).map(place).collect();
         same.push(Same { span: operand, declares: true });
         same
@@ -135,7 +135,7 @@ impl Place<'_> {
 
     /// The edits that change the name everywhere.
     pub(super) fn rename(&self, new: &str) -> Result<Vec<Edit>, NotRenamed> {
-        let edits = names::rename(self.text(), self.here.span.start, self.unspelled(new))?;
+        let edits = names::rename(self.text(), self.here.span().start, self.unspelled(new))?;
         let Some(asm) = &self.asm else { return Ok(edits) };
         let in_source = |edit: &Edit| {
             let (span, text) = asm.source_edit(self.source, edit.span, &edit.replacement)?;

@@ -120,8 +120,8 @@ impl<'t> Visitor<'t> for Words<'_> {
         let in_instruction = self.around == NodeKind::Instruction;
         let kind = match leaf.kind {
             LeafKind::Identifier => {
-                while self.uses.next_if(|it| it.span.start < leaf.span.start).is_some() {}
-                match self.uses.next_if(|it| it.span.start == leaf.span.start) {
+                while self.uses.next_if(|it| it.span().start < leaf.span.start).is_some() {}
+                match self.uses.next_if(|it| it.span().start == leaf.span.start) {
                     Some(it) => return self.found.push(self.name(it)),
                     None if text == "WARP_SZ" => Kind::Number,
                     // `debug` of `.target`, `inlined_at` of `.loc`
@@ -151,10 +151,11 @@ impl Words<'_> {
             Some(SymbolKind::Label) => Kind::Label,
             Some(SymbolKind::Variable | SymbolKind::Register) | None => Kind::Variable,
         };
-        let is_predefined = it.meaning.is_none() && is_special_register(it.span.text(self.source));
+        let is_predefined =
+            it.meaning().is_none() && is_special_register(it.span().text(self.source));
         let modifiers =
-            if is_predefined { PREDEFINED } else { u32::from(it.declares) * DECLARATION };
-        Token { span: it.span, kind, modifiers }
+            if is_predefined { PREDEFINED } else { u32::from(it.declares()) * DECLARATION };
+        Token { span: it.span(), kind, modifiers }
     }
 }
 

@@ -196,13 +196,13 @@ fn run(
 /// The meaning of each register and of the predicate, if the text uses it.
 fn meanings(tree: &Tree<'_>, names: &Names) -> [Option<Meaning>; REGISTERS + 1] {
     std::array::from_fn(|value| {
-        names.uses().iter().filter(|it| !it.declares).find_map(|it| {
-            let name = it.span.text(tree.source());
+        names.uses().iter().filter(|it| !it.declares()).find_map(|it| {
+            let name = it.span().text(tree.source());
             let own = match value {
                 PREDICATE => name == "%p",
                 _ => name.strip_prefix("%r").and_then(|it| it.parse().ok()) == Some(value),
             };
-            it.meaning.filter(|_| own)
+            it.meaning().filter(|_| own)
         })
     })
 }
@@ -592,9 +592,9 @@ fn flows_of(text: &str, path: &str) -> [usize; 2] {
         counts[1] += usize::from(flow.is_opaque());
         for (at, statement) in flow.statements().iter().enumerate() {
             let [start, end] = [statement.span().start, statement.span().end]
-                .map(|bound| names.uses().partition_point(|it| it.span.start < bound));
-            let inside = names.uses()[start..end].iter().filter(|it| it.meaning.is_some());
-            let known = inside.map(|it| it.span);
+                .map(|bound| names.uses().partition_point(|it| it.span().start < bound));
+            let inside = names.uses()[start..end].iter().filter(|it| it.meaning().is_some());
+            let known = inside.map(vptx::names::Use::span);
             let found: Vec<Span> = flow.accesses(at).iter().map(|it| it.span).collect();
             assert_eq!(found, known.collect::<Vec<_>>(), "{path}: {}", statement.span().text(text));
             let both = flow.accesses(at).iter().find(|it| it.access == Access::ReadWrite);

@@ -54,10 +54,10 @@ fn names_mean_what_the_reader_of_check_says() {
         }
         let mut asked = Asked { source: &text, known: HashMap::new() };
         read_plainly(&text, &mut asked);
-        for use_ in names.uses().iter().filter(|it| !it.declares) {
-            let Some(expected) = asked.known.get(&use_.span.start) else { continue };
+        for use_ in names.uses().iter().filter(|it| !it.declares()) {
+            let Some(expected) = asked.known.get(&use_.span().start) else { continue };
             let symbol = use_.symbol().map(|it| names.symbol(it));
-            let place = format!("{}: {}", path.display(), use_.span.text(&text));
+            let place = format!("{}: {}", path.display(), use_.span().text(&text));
             let kind = symbol.map(|it| it.kind);
             match *expected {
                 None | Some((Declared::Label, _)) => {
@@ -114,7 +114,7 @@ fn at(names: &Names, source: &str, word: &str, number: usize) -> Use {
     let offset = whole.map(|(at, _)| at as u32).nth(number).expect(word);
     names
         .at(offset)
-        .filter(|it| it.span.start == offset)
+        .filter(|it| it.span().start == offset)
         .unwrap_or_else(|| panic!("no name {word}"))
 }
 
@@ -189,7 +189,7 @@ fn uses_stand_where_names_stand() {
     // Words that name nothing.
     let words =
         ["filter_mode", "generic", "progbits", "function_name", "inlined_at", "_", "WARP_SZ"];
-    let texts: Vec<&str> = names.uses().iter().map(|it| it.span.text(MODULE)).collect();
+    let texts: Vec<&str> = names.uses().iter().map(|it| it.span().text(MODULE)).collect();
     assert!(words.iter().all(|word| !texts.contains(word)), "{texts:?}");
     assert_eq!(texts.iter().filter(|text| **text == "linear").count(), 2);
     assert_eq!(texts.iter().filter(|text| **text == "proto").count(), 1);
@@ -201,20 +201,20 @@ fn the_places_of_a_name_are_all_its_uses() {
                   mov.b32 %r1, %r02; } mov.b32 %r01, %r2; mov.b32 %r9, %r1; }";
     let names = Names::of(&parse(source));
     let columns = |use_: Use| {
-        let uses = names.uses_of(use_.meaning.unwrap());
-        uses.map(|it| (it.span.start, it.span.text(source))).collect::<Vec<_>>()
+        let uses = names.uses_of(use_.meaning().unwrap());
+        uses.map(|it| (it.span().start, it.span().text(source))).collect::<Vec<_>>()
     };
     let outer = at(&names, source, "%r1", 0);
     assert_eq!(columns(outer), [(48, "%r1"), (102, "%r01"), (126, "%r1")]);
-    assert_eq!(names.register(outer.meaning.unwrap()), Some(1));
+    assert_eq!(names.register(outer.meaning().unwrap()), Some(1));
     let second = at(&names, source, "%r2", 0);
     assert_eq!(columns(second), [(86, "%r02"), (108, "%r2")]);
     let inner = at(&names, source, "%r1", 1);
     assert_eq!(columns(inner), [(68, "%r1"), (81, "%r1")]);
-    assert_eq!(names.register(inner.meaning.unwrap()), None);
-    assert_eq!(at(&names, source, "%r9", 0).meaning, None);
+    assert_eq!(names.register(inner.meaning().unwrap()), None);
+    assert_eq!(at(&names, source, "%r9", 0).meaning(), None);
     let range: Vec<u32> =
-        names.uses_of_symbol(outer.symbol().unwrap()).map(|it| it.span.start).collect();
+        names.uses_of_symbol(outer.symbol().unwrap()).map(|it| it.span().start).collect();
     assert_eq!(range, [33, 48, 102, 126, 86, 108]);
     let scope = names.scope_at(81);
     assert_eq!(names.symbol(inner.symbol().unwrap()).scope, scope);
@@ -253,24 +253,24 @@ fn any_text_has_names() {
         let count = pick(24);
         let source: String = (0..count).map(|_| PIECES[pick(PIECES.len())]).collect();
         let names = Names::of(&parse(&source));
-        assert!(names.uses().is_sorted_by_key(|it| it.span.start), "{source}");
+        assert!(names.uses().is_sorted_by_key(|it| it.span().start), "{source}");
         let mut seen = 0;
         for (id, symbol) in names.symbols() {
             let uses: Vec<&Use> = names.uses_of_symbol(id).collect();
             assert!(uses.iter().all(|it| it.symbol() == Some(id)), "{source}");
-            assert!(uses.iter().any(|it| it.declares), "{source}");
+            assert!(uses.iter().any(|it| it.declares()), "{source}");
             assert!(symbol.declaration.start <= symbol.name.start, "{source}");
             assert!(symbol.name.end <= symbol.declaration.end, "{source}");
             let same = names.uses().iter().filter(|it| it.symbol() == Some(id));
             assert_eq!(same.count(), uses.len(), "{source}");
             seen += uses.len();
         }
-        assert_eq!(seen, names.uses().iter().filter(|it| it.meaning.is_some()).count());
-        for use_ in names.uses().iter().filter(|it| it.meaning.is_some()) {
-            let same: Vec<&Use> = names.uses_of(use_.meaning.unwrap()).collect();
+        assert_eq!(seen, names.uses().iter().filter(|it| it.meaning().is_some()).count());
+        for use_ in names.uses().iter().filter(|it| it.meaning().is_some()) {
+            let same: Vec<&Use> = names.uses_of(use_.meaning().unwrap()).collect();
             assert!(same.contains(&use_), "{source}");
-            assert!(same.iter().all(|it| it.meaning == use_.meaning), "{source}");
-            assert!(same.is_sorted_by_key(|it| it.span.start), "{source}");
+            assert!(same.iter().all(|it| it.meaning() == use_.meaning()), "{source}");
+            assert!(same.is_sorted_by_key(|it| it.span().start), "{source}");
         }
         for (id, scope) in names.scopes() {
             let Some(parent) = scope.parent else { continue };

@@ -195,13 +195,13 @@ impl Use {
     /// The name as it stands there.
     #[getter]
     fn text(&self) -> &str {
-        self.text.part(self.own.span)
+        self.text.part(self.own.span())
     }
 
     /// Its bytes.
     #[getter]
     fn span(&self) -> Span {
-        self.own.span.into()
+        self.own.span().into()
     }
 
     /// What it means; `None` if the text does not declare it, as `%tid`.
@@ -213,20 +213,20 @@ impl Use {
     /// The number of a register in its range: 7 for `%r07`.
     #[getter]
     fn register(&self) -> Option<u64> {
-        self.text.names().register(self.own.meaning?)
+        self.text.names().register(self.own.meaning()?)
     }
 
     /// Whether it is declared here.
     #[getter]
     fn declares(&self) -> bool {
-        self.own.declares
+        self.own.declares()
     }
 
     /// All places with the same meaning, in the order of the text, itself among them.
     #[getter]
     fn same(&self) -> Vec<Use> {
         self.own
-            .meaning
+            .meaning()
             .map_or_else(Vec::new, |it| listed(&self.text, self.text.names().uses_of(it)))
     }
 

@@ -114,7 +114,7 @@ impl Function {
             inner.blocks.iter().for_each(|block| loops[*block] = Some(number));
         }
         let parameters = function.results().chain(function.parameters());
-        let parameters = parameters.filter_map(|it| names.use_of(it.name()?.name())?.meaning);
+        let parameters = parameters.filter_map(|it| names.use_of(it.name()?.name())?.meaning());
         let parameters = parameters.collect();
         Some(Function { instructions: instructions?, loops, parameters, graph: flow.into_graph() })
     }
@@ -135,7 +135,7 @@ impl Definition {
                 value.bits().map_or(Definition::Other, |bits| Definition::Constant(bits as u32))
             }
             Some(OperandKind::Name(name)) => {
-                let meaning = names.use_of(name).and_then(|used| used.meaning);
+                let meaning = names.use_of(name).and_then(crate::names::Use::meaning);
                 let is_register =
                     |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
                 meaning.filter(is_register).map_or(Definition::Plain, Definition::Copy)

@@ -314,7 +314,7 @@ impl Placed for Span {
 
 impl Placed for Use {
     fn place(&self) -> u32 {
-        self.span.start
+        self.span().start
     }
 }
 

@@ -37,7 +37,7 @@ impl<'s> Reading<'s> {
         let names = Names::of(&tree);
         let (mut dropped, mut debugged) = (Vec::new(), Set::default());
         if options.keep_debug {
-            let debugging = names.uses().iter().filter(|it| it.span.is_in(&names.debug));
+            let debugging = names.uses().iter().filter(|it| it.span().is_in(&names.debug));
             debugged = debugging.map(Use::symbol).collect();
         } else {
             dropped.extend(&names.debug);
@@ -68,8 +68,8 @@ impl<'s> Reading<'s> {
             if use_.symbol().is_some_and(|symbol| !self.is_shared(symbol)) {
                 continue;
             }
-            let name = use_.span.text(self.text());
-            if dropped.has(use_.span) {
+            let name = use_.span().text(self.text());
+            if dropped.has(use_.span()) {
                 if use_.symbol().is_none() {
                     self.kept.insert(name);
                 }
@@ -92,7 +92,7 @@ impl<'s> Reading<'s> {
     /// The uses of names that are not left out.
     pub(super) fn live(&self) -> impl Iterator<Item = &Use> {
         let mut dropped = Within::new(&self.dropped);
-        self.names.uses().iter().filter(move |it| !dropped.has(it.span))
+        self.names.uses().iter().filter(move |it| !dropped.has(it.span()))
     }
 
     /// Whether all functions see a symbol.

@@ -52,7 +52,7 @@ impl Renaming {
         let merged = merged(part);
         let mut merged_spans = Within::new(&merged);
         let mut used = vec![false; names.symbols().len()];
-        for symbol in part.live().filter(|it| !it.declares).filter_map(Use::symbol) {
+        for symbol in part.live().filter(|it| !it.declares()).filter_map(Use::symbol) {
             used[symbol.index()] = true;
         }
         let mut fresh = Fresh::new(part, globals);
@@ -61,19 +61,19 @@ impl Renaming {
         let mut functions = part.functions.iter().peekable();
         let mut function = None;
         for it in part.live() {
-            while let Some(next) = functions.next_if(|next| next.start <= it.span.start) {
+            while let Some(next) = functions.next_if(|next| next.start <= it.span().start) {
                 fresh.end_function(function, &mut renaming);
                 function = Some(next);
             }
-            if merged_spans.has(it.span) {
+            if merged_spans.has(it.span()) {
                 continue;
             }
-            let is_unused = it.declares && it.symbol().is_some_and(|own| !used[own.index()]);
+            let is_unused = it.declares() && it.symbol().is_some_and(|own| !used[own.index()]);
             if is_unused && let Some(label) = label(part, it) {
                 dropped.push(label);
                 continue;
             }
-            if let Some(meaning) = it.meaning {
+            if let Some(meaning) = it.meaning() {
                 fresh.name(meaning, &mut renaming);
             }
         }
@@ -89,11 +89,11 @@ impl Renaming {
         part: &Reading<'_>,
         globals: &'r Globals<'_>,
     ) -> Option<&'r str> {
-        if let Some(number) = use_.meaning.and_then(|it| self.locals[it.index()]) {
+        if let Some(number) = use_.meaning().and_then(|it| self.locals[it.index()]) {
             return Some(self.new.get(number));
         }
         let is_shared = use_.symbol().is_none_or(|symbol| part.is_shared(symbol));
-        let new = globals.new.get(use_.span.text(part.text())).filter(|_| is_shared);
+        let new = globals.new.get(use_.span().text(part.text())).filter(|_| is_shared);
         new.map(String::as_str)
     }
 }
@@ -111,7 +111,7 @@ fn merged(part: &Reading) -> Vec<Span> {
 /// The label that a use declares, with its colon. `None` for other symbols, and before
 /// directives that need a label.
 fn label(part: &Reading, declares: &Use) -> Option<Span> {
-    let at = part.labels.binary_search_by_key(&declares.span.start, |it| it.start);
+    let at = part.labels.binary_search_by_key(&declares.span().start, |it| it.start);
     Some(part.labels[at.ok()?])
 }
 
