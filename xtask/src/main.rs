@@ -3,6 +3,7 @@
 
 mod compilers;
 mod live;
+mod mutants;
 mod project;
 mod work;
 
@@ -25,7 +26,7 @@ struct Task {
 
 /// All commands, in the order of the help.
 fn tasks() -> impl Iterator<Item = &'static Task> {
-    [live::TASKS, compilers::TASKS, project::TASKS].into_iter().flatten()
+    [live::TASKS, compilers::TASKS, project::TASKS, mutants::TASKS].into_iter().flatten()
 }
 
 fn overview() -> String {

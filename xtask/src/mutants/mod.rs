@@ -1,0 +1,182 @@
+//! Changes a place of the sources, and asks whether a test notices.
+
+mod places;
+mod tests;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::Task;
+use crate::work::{Failure, Outcome, root};
+use tests::Verdict;
+use tree::{Mutant, Tree};
+
+pub const TASKS: &[Task] = &[Task {
+    name: "mutants",
+    arguments: "[--seed N] [--count N] [--in PATH] [--again]",
+    about: "Change places of the sources, and see whether a test notices",
+    details: "\
+Draws COUNT places (100) of the functions below src/, spread over its folders by size, and changes
+each: another operator, a literal one larger or smaller, a condition negated, a statement left
+out, an arm that never applies, a value returned at once. All are in one build, where a variable
+turns one on. Then it runs each test alone to see which mutants it reaches, and for each mutant
+the tests that reach it, quickest first, until one fails. Prints the mutants that survive, and
+writes them to target/mutants/survivors. The same seed draws the same places.
+
+--in takes only files whose path begins so, as src/diff/. --again takes the survivors of the last
+run that the sources still have. What does not compile is left out; `const` functions, tables and
+patterns cannot ask which mutant is on, and have none. Fails if more than one in twenty survives.
+Two cores take about four minutes, and two seconds for each mutant.",
+    run: mutants,
+}];
+
+fn mutants(arguments: &[String]) -> Outcome {
+    let (mut seed, mut count, mut below, mut again) = (1, 100, "src/".to_owned(), false);
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        let mut value = || rest.next().ok_or(Failure::Usage);
+        match option.as_str() {
+            "--seed" => seed = value()?.parse().map_err(|_| Failure::Usage)?,
+            "--count" => count = value()?.parse().map_err(|_| Failure::Usage)?,
+            "--in" => below.clone_from(value()?),
+            "--again" => again = true,
+            _ => return Err(Failure::Usage),
+        }
+    }
+    let start = Instant::now();
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = target.join("mutants");
+    let list = folder.join("survivors");
+    let (all, constant) = all_mutants()?;
+    let drawn = if again {
+        let old = fs::read_to_string(&list)?;
+        (0..all.len()).filter(|&id| old.lines().any(|line| line == all[id].line())).collect()
+    } else {
+        draw(&all, &below, count, seed)
+    };
+    println!("{} of {} places; {constant} functions are const", drawn.len(), all.len());
+    // The number of a mutant in the build is its index here.
+    let all: Vec<Mutant> = drawn.iter().map(|&id| all[id].clone()).collect();
+    let tree = Tree::new(folder.clone())?;
+    let (on, programs) = tree.build(&all)?;
+    println!("{} compile; built after {} s", on.len(), start.elapsed().as_secs());
+    let scratch = folder.join("scratch");
+    let suite = tests::Suite::measure(&tree.folder, &programs, &scratch)?;
+    println!(
+        "{} tests, after {} s; not taken, as they fail alone: {}",
+        suite.tests.len(),
+        start.elapsed().as_secs(),
+        suite.broken.join(" ")
+    );
+    let verdicts = suite.run(&on, &scratch)?;
+    let _ = fs::remove_dir_all(&scratch);
+    let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
+    let mut survivors = String::new();
+    for (&id, &verdict) in on.iter().zip(&verdicts) {
+        *counts.entry(verdict).or_default() += 1;
+        if matches!(verdict, Verdict::Survived | Verdict::Unreached) {
+            survivors += &format!("{}\n", all[id].line());
+        }
+    }
+    fs::write(&list, &survivors)?;
+    print!("{survivors}");
+    let of = |verdict| counts.get(&verdict).copied().unwrap_or(0);
+    println!(
+        "{} mutants: {} killed, {} without end, {} survive, {} reached by no test; {} s",
+        on.len(),
+        of(Verdict::Killed),
+        of(Verdict::Endless),
+        of(Verdict::Survived),
+        of(Verdict::Unreached),
+        start.elapsed().as_secs()
+    );
+    let alive = of(Verdict::Survived) + of(Verdict::Unreached);
+    if alive * 20 > on.len() {
+        return Err(Failure::Message(format!("{alive} of {} survive", on.len())));
+    }
+    Ok(())
+}
+
+impl Mutant {
+    /// As the list of survivors shows it.
+    fn line(&self) -> String {
+        format!("{}:{}: {}", self.file, self.line, self.place.what)
+    }
+}
+
+/// Those of all sources, and how many functions have none, as they are `const`.
+fn all_mutants() -> Outcome<(Vec<Mutant>, usize)> {
+    let (mut all, mut constant) = (Vec::new(), 0);
+    for file in sources(&root().join("src"))? {
+        let text = fs::read_to_string(&file)?;
+        let name = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+        let (places, more) =
+            places::places(&text).map_err(|error| Failure::Message(format!("{name}: {error}")))?;
+        constant += more;
+        all.extend(places.into_iter().map(|place| {
+            let before = &text[..place.range.start];
+            Mutant { file: name.clone(), line: before.matches('\n').count() + 1, place }
+        }));
+    }
+    Ok((all, constant))
+}
+
+/// In the order of their names. `main.rs` is another crate; the tests' own files are none.
+fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "tests" {
+                found.extend(sources(&path)?);
+            }
+        } else if path.extension().is_some_and(|ending| ending == "rs")
+            && !["main.rs", "testing.rs", "tests.rs"].contains(&name.as_str())
+        {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// `count` of those in files that begin with `below`: of each folder of `src/` as many as its
+/// share of all places, at least one.
+fn draw(all: &[Mutant], below: &str, count: usize, seed: u64) -> Vec<usize> {
+    let mut rooms: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (id, mutant) in all.iter().enumerate().filter(|(_, it)| it.file.starts_with(below)) {
+        rooms.entry(mutant.file.split('/').nth(1).unwrap_or_default()).or_default().push(id);
+    }
+    let total: usize = rooms.values().map(Vec::len).sum();
+    let mut random = Random(seed);
+    let mut drawn = Vec::new();
+    for ids in rooms.values_mut() {
+        let share = ((count * ids.len() + total / 2) / total.max(1)).clamp(1, ids.len());
+        for index in 0..share {
+            let other = index + random.below(ids.len() - index);
+            ids.swap(index, other);
+        }
+        drawn.extend(&ids[..share]);
+    }
+    drawn.sort_unstable();
+    drawn
+}
+
+/// Splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut value = self.0;
+        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((value ^ (value >> 31)) % limit as u64).expect("below a usize")
+    }
+}

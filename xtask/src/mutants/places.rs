@@ -1,0 +1,352 @@
+//! Where a source can be mutated: each place has a text that goes before it and one that goes
+//! after it, so that the unchanged text stays the other choice.
+
+use std::ops::Range;
+
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, Lit, Pat, ReturnType, Stmt, Type, UnOp};
+
+/// One change of one place of a source.
+#[derive(Clone)]
+pub struct Place {
+    /// Bytes of the source.
+    pub range: Range<usize>,
+    /// The function around it, in bytes of the source.
+    pub function: Range<usize>,
+    /// What is done, for the report.
+    pub what: String,
+    change: Change,
+}
+
+#[derive(Clone)]
+enum Change {
+    /// The expression becomes this one.
+    Instead(String),
+    /// The condition becomes its negation.
+    Not,
+    /// The condition becomes this value.
+    Fixed(bool),
+    /// The function returns this at once.
+    Return(String),
+    /// The statement is left out.
+    Omit,
+    /// The arm of a `match` never applies.
+    Never,
+}
+
+impl Place {
+    /// What goes before and after the place if its number is `id`.
+    pub fn around(&self, id: usize) -> (String, &'static str) {
+        let on = format!("crate::mutant({id})");
+        match &self.change {
+            Change::Instead(text) => (format!("(if {on} {{ {text} }} else {{ "), " })"),
+            Change::Not => (format!("({on} != ("), "))"),
+            Change::Fixed(true) => (format!("({on} || ("), "))"),
+            Change::Fixed(false) => (format!("(!{on} && ("), "))"),
+            Change::Return(value) => (format!("if {on} {{ return {value}; }} "), ""),
+            Change::Omit => (format!("if !{on} {{ "), " }"),
+            Change::Never => (format!(" if !{on}"), ""),
+        }
+    }
+}
+
+/// All places of a source; and how many functions have none, as they are `const`.
+pub fn places(text: &str) -> syn::Result<(Vec<Place>, usize)> {
+    let file = syn::parse_file(text)?;
+    let mut finder = Finder { text, function: None, places: Vec::new(), constant: 0 };
+    finder.visit_file(&file);
+    Ok((finder.places, finder.constant))
+}
+
+struct Finder<'a> {
+    text: &'a str,
+    /// Places are only taken inside of functions.
+    function: Option<Range<usize>>,
+    places: Vec<Place>,
+    constant: usize,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, range: Range<usize>, change: Change) {
+        let Some(function) = self.function.clone() else { return };
+        let old = self.text[range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        let what = match &change {
+            Change::Instead(new) => {
+                let new = new.split_whitespace().collect::<Vec<_>>().join(" ");
+                format!("`{old}` becomes `{new}`")
+            }
+            Change::Not => format!("`{old}` is negated"),
+            Change::Fixed(value) => format!("`{old}` becomes `{value}`"),
+            Change::Return(value) => format!("returns `{value}` at once"),
+            Change::Omit => format!("`{old}` is left out"),
+            Change::Never => "the arm never applies".into(),
+        };
+        self.places.push(Place { range, function, what, change });
+    }
+
+    /// The expression with another text for a part of it.
+    fn replace(&mut self, whole: Range<usize>, part: Range<usize>, new: &str) {
+        let (before, after) = (whole.start..part.start, part.end..whole.end);
+        let text = format!("{}{new}{}", &self.text[before], &self.text[after]);
+        self.add(whole, Change::Instead(text));
+    }
+
+    fn condition(&mut self, condition: &Expr) {
+        // A literal is negated anyway.
+        if !has_let(condition) && !matches!(condition, Expr::Lit(_)) {
+            self.add(condition.span().byte_range(), Change::Not);
+        }
+    }
+
+    fn body(
+        &mut self,
+        signature: &syn::Signature,
+        block: &syn::Block,
+        visit: impl FnOnce(&mut Self),
+    ) {
+        if signature.constness.is_some() {
+            self.constant += 1;
+            return;
+        }
+        let outer = self.function.replace(block.span().byte_range());
+        if let Some(first) = block.stmts.first() {
+            let start = first.span().byte_range().start;
+            for value in values(signature) {
+                self.add(start..start, Change::Return(value));
+            }
+        }
+        visit(self);
+        self.function = outer;
+    }
+}
+
+/// What a function can return instead of what it computes.
+fn values(signature: &syn::Signature) -> Vec<String> {
+    let ReturnType::Type(_, of) = &signature.output else { return vec![String::new()] };
+    match &**of {
+        Type::ImplTrait(_) | Type::Never(_) => Vec::new(),
+        Type::Path(path) => {
+            let Some(last) = path.path.segments.last() else { return Vec::new() };
+            match last.ident.to_string().as_str() {
+                "bool" => vec!["true".into(), "false".into()],
+                "Result" => vec!["Ok(Default::default())".into()],
+                // It would call itself.
+                _ if signature.ident == "default" => Vec::new(),
+                _ => vec!["Default::default()".into()],
+            }
+        }
+        _ => vec!["Default::default()".into()],
+    }
+}
+
+fn has_let(expression: &Expr) -> bool {
+    match expression {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
+        _ => false,
+    }
+}
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string() == "test",
+        syn::Meta::NameValue(_) => false,
+    })
+}
+
+/// Operators that take the place of one.
+fn operators(operator: &BinOp) -> &'static [&'static str] {
+    match operator {
+        BinOp::Eq(_) => &["!="],
+        BinOp::Ne(_) => &["=="],
+        BinOp::Lt(_) => &["<=", ">="],
+        BinOp::Le(_) => &["<", ">"],
+        BinOp::Gt(_) => &[">=", "<="],
+        BinOp::Ge(_) => &[">", "<"],
+        BinOp::And(_) => &["||"],
+        BinOp::Or(_) => &["&&"],
+        BinOp::Add(_) => &["-", "*"],
+        BinOp::Sub(_) | BinOp::Mul(_) => &["+"],
+        BinOp::Div(_) => &["*"],
+        BinOp::Rem(_) => &["/"],
+        BinOp::BitAnd(_) => &["|", "^"],
+        BinOp::BitOr(_) => &["&", "^"],
+        BinOp::BitXor(_) => &["|", "&"],
+        BinOp::Shl(_) => &[">>"],
+        BinOp::Shr(_) => &["<<"],
+        BinOp::AddAssign(_) => &["-="],
+        BinOp::SubAssign(_) | BinOp::MulAssign(_) => &["+="],
+        BinOp::BitAndAssign(_) => &["|="],
+        BinOp::BitOrAssign(_) | BinOp::BitXorAssign(_) => &["&="],
+        BinOp::ShlAssign(_) => &[">>="],
+        BinOp::ShrAssign(_) => &["<<="],
+        _ => &[],
+    }
+}
+
+/// Methods of which one takes the place of the other.
+const METHODS: [[&str; 2]; 6] = [
+    ["min", "max"],
+    ["any", "all"],
+    ["is_some", "is_none"],
+    ["first", "last"],
+    ["starts_with", "ends_with"],
+    ["take_while", "skip_while"],
+];
+
+/// Literals beside one.
+fn beside(literal: &Lit) -> Vec<String> {
+    let both = |value: u128, suffix: &str| {
+        let around = [value.checked_add(1), value.checked_sub(1)];
+        around.into_iter().flatten().map(|value| format!("{value}{suffix}")).collect()
+    };
+    match literal {
+        Lit::Int(int) => {
+            int.base10_parse::<u128>().map(|value| both(value, int.suffix())).unwrap_or_default()
+        }
+        Lit::Byte(byte) => both(byte.value().into(), "u8"),
+        Lit::Bool(bool) => vec![(!bool.value).to_string()],
+        _ => Vec::new(),
+    }
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    // Nothing in these can ask which mutant is on.
+    fn visit_pat(&mut self, _: &'ast Pat) {}
+    fn visit_type(&mut self, _: &'ast Type) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
+    fn visit_variant(&mut self, _: &'ast syn::Variant) {}
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+    fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
+    fn visit_trait_item_const(&mut self, _: &'ast syn::TraitItemConst) {}
+
+    fn visit_expr_repeat(&mut self, repeat: &'ast syn::ExprRepeat) {
+        self.visit_expr(&repeat.expr);
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        if !is_test(&function.attrs) {
+            self.body(&function.sig, &function.block, |finder| {
+                visit::visit_item_fn(finder, function);
+            });
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if !is_test(&item.attrs) {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        if !is_test(&function.attrs) {
+            self.body(&function.sig, &function.block, |finder| {
+                visit::visit_impl_item_fn(finder, function);
+            });
+        }
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        if let Some(block) = &function.default {
+            self.body(&function.sig, block, |finder| {
+                visit::visit_trait_item_fn(finder, function);
+            });
+        }
+    }
+
+    fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
+        if !has_let(&binary.left) && !has_let(&binary.right) {
+            let (whole, part) = (binary.span().byte_range(), binary.op.span().byte_range());
+            for new in operators(&binary.op) {
+                self.replace(whole.clone(), part.clone(), new);
+            }
+        }
+        visit::visit_expr_binary(self, binary);
+    }
+
+    fn visit_expr_unary(&mut self, unary: &'ast syn::ExprUnary) {
+        if matches!(unary.op, UnOp::Not(_) | UnOp::Neg(_)) {
+            self.replace(unary.span().byte_range(), unary.op.span().byte_range(), "");
+        }
+        visit::visit_expr_unary(self, unary);
+    }
+
+    fn visit_expr_lit(&mut self, literal: &'ast syn::ExprLit) {
+        for new in beside(&literal.lit) {
+            self.add(literal.span().byte_range(), Change::Instead(new));
+        }
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        for [one, other] in METHODS {
+            for [old, new] in [[one, other], [other, one]] {
+                if call.method == old {
+                    self.replace(call.span().byte_range(), call.method.span().byte_range(), new);
+                }
+            }
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_if(&mut self, expression: &'ast syn::ExprIf) {
+        self.condition(&expression.cond);
+        visit::visit_expr_if(self, expression);
+    }
+
+    fn visit_expr_while(&mut self, expression: &'ast syn::ExprWhile) {
+        self.condition(&expression.cond);
+        visit::visit_expr_while(self, expression);
+    }
+
+    fn visit_expr_match(&mut self, expression: &'ast syn::ExprMatch) {
+        let has_rest = |arm: &syn::Arm| matches!(arm.pat, Pat::Wild(_)) && arm.guard.is_none();
+        let rest = expression.arms.iter().position(has_rest).unwrap_or(0);
+        for (index, arm) in expression.arms.iter().enumerate() {
+            if let Some((_, guard)) = &arm.guard {
+                if !has_let(guard) {
+                    for value in [true, false] {
+                        self.add(guard.span().byte_range(), Change::Fixed(value));
+                    }
+                }
+            } else if index < rest {
+                let end = arm.pat.span().byte_range().end;
+                self.add(end..end, Change::Never);
+            }
+        }
+        visit::visit_expr_match(self, expression);
+    }
+
+    fn visit_stmt(&mut self, statement: &'ast Stmt) {
+        let can_go = match statement {
+            Stmt::Expr(expression, Some(_)) => match expression {
+                Expr::Try(of) => {
+                    matches!(*of.expr, Expr::Call(_) | Expr::MethodCall(_) | Expr::Macro(_))
+                }
+                Expr::Binary(_) => true,
+                Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) => true,
+                Expr::Return(_) | Expr::Continue(_) => true,
+                _ => false,
+            },
+            Stmt::Macro(statement) => {
+                let name = statement.mac.path.segments.last().map(|name| name.ident.to_string());
+                name.is_some_and(|name| name.starts_with("write"))
+            }
+            _ => false,
+        };
+        if can_go {
+            self.add(statement.span().byte_range(), Change::Omit);
+        }
+        visit::visit_stmt(self, statement);
+    }
+}
