@@ -182,14 +182,14 @@ const FAILED: u8 = 2;
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
     bug::keep_places();
-    bug::guarded("the command line", run).unwrap_or_else(|bug: Bug| {
+    bug::guarded("the command line", || run(std::env::args_os())).unwrap_or_else(|bug: Bug| {
         trouble(&bug);
         FAILED.into()
     })
 }
 
-fn run() -> ExitCode {
-    let mut words = std::env::args_os();
+/// Runs the program with these words, the first its name.
+pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let program = words.next().unwrap_or_default();
     if let Some(name) = ptxas::called_as_ptxas(&program) {
         ptxas::run_as(name, &words.collect::<Vec<_>>());

@@ -212,3 +212,62 @@ pub(super) fn escaped(form: Form, quote: &str, text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the body of a literal stands for.
+    fn meant(form: Form, body: &str) -> Vec<u8> {
+        let (body, mut at, mut all) = (body.as_bytes(), 0, Vec::new());
+        while let Some(&byte) = body.get(at) {
+            let escape = if byte == b'\\' { escape_of(form, body, at) } else { Escape::None };
+            if let Escape::Of { buffer, len, end } = escape {
+                all.extend(&buffer[..len]);
+                at = end;
+            } else {
+                all.push(byte);
+                at += 1;
+            }
+        }
+        all
+    }
+
+    /// As the references of these languages say. What they refuse, or keep, stays.
+    #[test]
+    fn escapes_mean_what_their_language_says() {
+        let python = Form::Python { is_bytes: false };
+        for (form, body, text) in [
+            (python, r"a\x41b\u00e9\U0001f600\101\7z\0", "aAb\u{e9}\u{1f600}A\u{7}z\0"),
+            (python, r"\a\b\f\v\n\r\t\'\\", "\u{7}\u{8}\u{c}\u{b}\n\r\t'\\"),
+            (python, r"\q\x4\u12\U0001f60", r"\q\x4\u12\U0001f60"),
+            (python, "a\\\nb\\\r\nc", "abc"),
+            (python, r"\N{EM DASH}.", "\u{7f}."),
+            (Form::Python { is_bytes: true }, r"\u0041\N{A}\x41", r"\u0041\N{A}A"),
+            (Form::Rust, r"\x41\u{e9}\u{1f_600}\0\'", "A\u{e9}\u{1f600}\0'"),
+            (Form::Rust, r"\a\u{41\u41\x4", r"\a\u{41\u41\x4"),
+            (Form::Rust, "a\\\n \t b", "ab"),
+            (
+                Form::Julia,
+                r"\$\e\x4g\xg\u41\u1f60\U1f600\101",
+                "$\u{1b}\u{4}g\\xgA\u{1f60}\u{1f600}A",
+            ),
+            (Form::Julia, r"\ug\Ug\8", r"\ug\Ug\8"),
+            (Form::Julia, "a\\\n\t b", "ab"),
+            (Form::Llvm, r"\\a\41\0A\4\n", "\\aA\n\\4\\n"),
+            (Form::Json, r#"\n\t\r\b\f\"\\\/"#, "\n\t\r\u{8}\u{c}\"\\/"),
+            (
+                Form::Json,
+                r"\u0041\ud83d\ude00\ud800\udc00\udbff\udfff.",
+                "A\u{1f600}\u{10000}\u{10ffff}.",
+            ),
+            (Form::Json, r"\ud83d\u0041\udc00\u41", "\u{7f}A\u{7f}\\u41"),
+            (Form::Json, r"\a\x41\'", r"\a\x41\'"),
+            (Form::Raw, r"\n\x41", r"\n\x41"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&meant(form, body)), text, "{body}");
+        }
+        assert_eq!(meant(Form::Python { is_bytes: true }, r"\xff\377"), [0xff, 0xff]);
+        assert_eq!(meant(Form::Llvm, r"\FF"), [0xff]);
+    }
+}

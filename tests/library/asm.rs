@@ -1428,3 +1428,23 @@ fn advice_fits_the_operand() {
         format!("{{ {} @p vadd.u32.u32.u32 %0, %1, 1; }}", ".reg .pred p; setp.ne.u32 p, %2, 0;");
     assert_eq!(check_cuda(&format!("asm(\"{followed}\" : \"=r\"(d) : \"r\"(a), \"r\"(b));")), []);
 }
+
+/// A constraint that names the place of another operand has the type of that one.
+#[test]
+fn operands_in_one_place_have_one_type() {
+    let wide = |own: &str, place: usize| {
+        format!(
+            "asm(\"vadd.u32.u32.u32 %0, %2, %3;\" : \"=r\"(d), \"={own}\"(e) : \"{place}\"(e), \"r\"(y));"
+        )
+    };
+    for (source, expected) in [
+        (wide("l", 1), vec![("V215", "%2".to_owned())]),
+        (wide("l", 0), vec![]),
+        (wide("r", 1), vec![]),
+    ] {
+        let found = check_cuda(&source);
+        let found: Vec<_> =
+            found.iter().map(|it| (it.code.text(), it.span.text(&source).to_owned())).collect();
+        assert_eq!(found, expected, "{source}");
+    }
+}

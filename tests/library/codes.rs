@@ -452,3 +452,27 @@ fn what_is_found_can_be_suppressed() {
     }
     assert!(written > 200, "{written}");
 }
+
+/// What a library that prints findings with miette sees.
+#[test]
+fn findings_are_those_of_miette() {
+    let text = "vadd.u32.u32 d, a, b;\nvinterleave2.u32.u32.u32 d, a, b;\n";
+    let found = check(text, &CheckOptions::default());
+    let told: Vec<_> = found
+        .iter()
+        .map(|finding| {
+            let seen: &dyn miette::Diagnostic = finding;
+            let text = |it: Option<Box<dyn std::fmt::Display + '_>>| it.map(|it| it.to_string());
+            let labels = seen.labels().into_iter().flatten();
+            let labels: Vec<_> = labels.map(|it| (it.offset(), it.len())).collect();
+            (text(seen.code()), text(seen.help()), seen.severity(), labels[0])
+        })
+        .collect();
+    let error = Some(miette::Severity::Error);
+    let code = |code: &str| Some(code.to_owned());
+    assert_eq!(told.len(), 2);
+    assert_eq!((&told[0].0, told[0].2), (&code("V104"), error));
+    // Nothing is near this name.
+    let help = "`vptx explain` lists the video instructions".to_owned();
+    assert_eq!(told[1], (code("V101"), Some(help), error, (22, 12)));
+}

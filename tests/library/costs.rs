@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::support::classes::{measured_classes, twice_classes};
+use crate::support::classes::{measured_classes, statements, twice_classes};
 use crate::support::{geometric, number};
 use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, class, rewrite};
 use vptx::isa::{Mnemonic, Sources, Target};
@@ -153,6 +153,22 @@ fn costs_are_of_what_is_written() {
         }
     }
     assert!(told.iter().all(|count| *count > 100), "{told:?}");
+}
+
+/// Sequences are as long as those that ptxas was asked about: `cargo xtask measure-costs` records
+/// both.
+#[test]
+fn costs_are_of_sequences_of_these_lengths() {
+    let strategy = |_: &_, instruction: &Instruction, column: usize| {
+        let cost = instruction.cost(Target::measured()[column]);
+        cost.expect("it was measured").strategy
+    };
+    let recorded = include_str!("../../fixtures/oracle/statements.tsv");
+    let now = statements(&measured_classes(), strategy);
+    for (now, recorded) in now.lines().zip(recorded.lines()) {
+        assert_eq!(now, recorded, "cargo xtask measure-costs");
+    }
+    assert_eq!(now.len(), recorded.len());
 }
 
 /// The document equals the tables of targets.

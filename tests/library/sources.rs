@@ -1189,3 +1189,19 @@ fn work_is_linear() {
         }
     }
 }
+
+/// A backslash joins lines in Python, with either line break, also in the last line of a text.
+#[test]
+fn joined_lines_are_one() {
+    for line_break in ["\n", "\r\n"] {
+        for end in ["", "\n"] {
+            let source = format!(
+                "y = f(x)\\{line_break}+ tl.inline_asm_elementwise\\{line_break}(\\{line_break}\
+                 \"vadd.u32.u32 $0, $1, $1;\", \"=r,r\", [x], t, True, 1){end}"
+            );
+            let found = found(&source, Language::Python);
+            let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
+            assert_eq!(codes, [Code::V104], "{source}");
+        }
+    }
+}

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::classes::{Classes, measured_classes, parts, twice_classes};
+use crate::support::classes::{Classes, measured_classes, parts, statements, twice_classes};
 use crate::support::forms::{
     PARTS, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
     on_constant, on_range, on_zero, rows, subtracting,
@@ -417,6 +417,12 @@ fn known_cells(classes: Classes) -> Cells {
 }
 
 fn write_table(mut cells: Cells, twice: &BTreeMap<(String, usize), Cell>) {
+    let strategy = |class: &(String, usize), _: &Instruction, column: usize| {
+        let number = cells[class][column].strategy;
+        Strategy::all().find(|it| it.number() == number).expect("it was measured")
+    };
+    let lengths = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/oracle/statements.tsv");
+    fs::write(lengths, statements(&measured_classes(), strategy)).expect("the lengths are written");
     let marked = guarded_cells(&cells);
     println!("{} classes in lines for guards", marked.len());
     cells.extend(marked);

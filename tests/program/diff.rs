@@ -360,3 +360,16 @@ fn git_calls_the_driver() {
     let plain = output_in(here, &pair, b"");
     assert!(!String::from_utf8_lossy(&plain.stdout).contains('\u{1b}'));
 }
+
+/// Words are marked as a whole, though only a part of them differs.
+#[test]
+fn a_changed_word_is_marked_as_a_whole() {
+    let folder = Folder::new("diff-words");
+    folder.write("old.ptx", module("f", 120));
+    folder.write("new.ptx", module("f", 125));
+    let run = vptx_in(&folder.0, &["diff", "--color", "always", "old.ptx", "new.ptx"], b"");
+    for (number, colour) in [("120", 31), ("125", 32)] {
+        let marked = format!("\u{1b}[7m\u{1b}[{colour}m{number}\u{1b}[0m");
+        assert!(run.stdout.contains(&marked), "{:?}", run.stdout);
+    }
+}

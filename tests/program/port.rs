@@ -293,3 +293,15 @@ fn the_status_of_a_diff_says_whether_something_would_change() {
     assert_eq!(["a.cu", "none.cu", "missing.cu"].map(status), [1, 0, 2]);
     assert_eq!(names(&folder), ["a.cu", "none.cu"]);
 }
+
+#[test]
+fn a_check_writes_nothing() {
+    let folder = Folder::new("port-quiet-check");
+    folder.write("a.cu", SOURCE);
+    for arguments in
+        [&["--to", "c", "--check", "a.cu"][..], &["--to", "c", "--check", "-q", "a.cu"]]
+    {
+        assert_eq!(port(&folder, arguments, "").status, 1, "{arguments:?}");
+        assert_eq!((text(&folder, "a.cu").as_str(), names(&folder)), (SOURCE, vec!["a.cu".into()]));
+    }
+}

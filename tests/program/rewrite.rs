@@ -1,6 +1,8 @@
 //! `vptx rewrite` as a user meets it.
 
-use crate::support::program::{Folder, start, vptx, vptx_in};
+use std::path::Path;
+
+use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 
 const MODULE: &str = "\
 .version 8.0
@@ -416,4 +418,19 @@ fn lowering_to_ptx_is_rewriting() {
     assert_eq!(vptx(&["lower", "--", "--emit", "ptx"], "").status, 2);
     let help = vptx(&["lower", "--help"], "").stdout;
     assert!(!help.contains("--emit ptx") && help.contains("`vptx rewrite`"), "{help}");
+}
+
+/// One text of a binary that cannot be written makes the status 2; the others are written.
+#[test]
+fn a_text_of_a_binary_that_cannot_be_written() {
+    let folder = Folder::new("rewrite-binary");
+    let binary = std::fs::read(Path::new(ROOT).join("fixtures/fatbin/balance.fatbin")).unwrap();
+    std::fs::write(folder.0.join("a.bin"), binary).unwrap();
+    std::fs::create_dir_all(folder.0.join("out/a.1.sm_75.ptx")).unwrap();
+    let run = vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("cannot write `out/a.1.sm_75.ptx`"), "{}", run.stderr);
+    assert!(folder.0.join("out/a.2.sm_90.ptx").is_file());
+    std::fs::remove_dir(folder.0.join("out/a.1.sm_75.ptx")).unwrap();
+    assert_eq!(vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"").status, 0);
 }

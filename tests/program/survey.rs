@@ -199,3 +199,13 @@ fn unreadable_files_are_reported() {
         assert_eq!(run.stdout, "0 video instructions in 0 of 0 PTX texts (0.0 kB) in 0 files\n");
     }
 }
+
+/// A text of a target for which nothing was measured has no costs.
+#[test]
+fn costs_that_were_not_measured_are_no_zeros() {
+    let folder = Folder::new("survey-unmeasured");
+    folder.write("a.ptx", VIDEO.replace("8.5", "6.0").replace("sm_90", "sm_30"));
+    let run = vptx_in(&folder.0, &["survey", "a.ptx"], b"");
+    let row: Vec<&str> = run.stdout.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[2..], ["-", "-", "sm_30", "6.0", "a.ptx"], "{}", run.stdout);
+}

@@ -1,13 +1,15 @@
 //! Instructions of every class of forms whose costs are measured.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::iter;
 
 use super::forms::{PARTS, heads, rows};
 use super::random::Random;
 use vptx::Instruction;
-use vptx::backend::ptx::class;
-use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources};
+use vptx::backend::ptx::{Gate, Strategy, class};
+use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::video::Semantics;
 
 /// Instructions by class.
 pub(crate) type Classes = BTreeMap<(String, usize), Vec<Instruction>>;
@@ -33,6 +35,33 @@ pub(crate) fn measured_classes() -> Classes {
         }
     }
     classes
+}
+
+/// How many statements of ordinary PTX stand for the instructions to measure, by mnemonic and
+/// target. A longer sequence of the same cost is another number here: its cost was not measured.
+pub(crate) fn statements(
+    classes: &Classes,
+    strategy: impl Fn(&(String, usize), &Instruction, usize) -> Strategy,
+) -> String {
+    let mut text = String::from("mnemonic");
+    for target in Target::measured() {
+        write!(text, "\t{target}").expect("a string");
+    }
+    for &mnemonic in Mnemonic::ALL {
+        write!(text, "\n{mnemonic}").expect("a string");
+        for (column, &target) in Target::measured().iter().enumerate() {
+            let gate = Gate::new(target, None);
+            let lines = |class: &(String, usize), it: &Instruction| {
+                let sequence = strategy(class, it, column).sequence(it, Semantics::Ptxas13, gate);
+                sequence.expect("it was measured").lines().len()
+            };
+            let own = classes.iter().flat_map(|(class, all)| all.iter().map(move |it| (class, it)));
+            let own = own.filter(|(_, it)| it.mnemonic() == mnemonic);
+            let count: usize = own.map(|(class, it)| lines(class, it)).sum();
+            write!(text, "\t{count}").expect("a string");
+        }
+    }
+    text + "\n"
 }
 
 /// Instructions that combine lanes of one register with themselves. They are measured for targets

@@ -2,6 +2,7 @@
 //! and parts of a release.
 
 mod compilers;
+mod faults;
 mod live;
 mod mutants;
 mod project;
@@ -26,7 +27,9 @@ struct Task {
 
 /// All commands, in the order of the help.
 fn tasks() -> impl Iterator<Item = &'static Task> {
-    [live::TASKS, compilers::TASKS, project::TASKS, mutants::TASKS].into_iter().flatten()
+    [live::TASKS, compilers::TASKS, project::TASKS, mutants::TASKS, faults::TASKS]
+        .into_iter()
+        .flatten()
 }
 
 fn overview() -> String {

@@ -139,6 +139,20 @@ mod tests {
         }
     }
 
+    /// Characters whose second half is the first or the last one there is stay whole, wherever the
+    /// input is cut.
+    #[test]
+    fn halves_of_characters_stay_together() {
+        let text = "\u{10000}\u{103ff}\u{10fc00}\u{10ffff}a";
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for cut in 0..=bytes.len() {
+            let input = bytes[..cut].chain(&bytes[cut..]);
+            let mut read = String::new();
+            Utf16::new(input, u16::from_le_bytes).read_to_string(&mut read).unwrap();
+            assert_eq!(read, text, "{cut}");
+        }
+    }
+
     fn lines(input: impl Read) -> Vec<(Line, String)> {
         let (mut lines, mut line, mut all) = (Lines::new(input).unwrap(), Vec::new(), Vec::new());
         loop {

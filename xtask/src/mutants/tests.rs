@@ -86,9 +86,18 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Whether a test notices each mutant.
-    pub fn run(&self, mutants: &[usize], scratch: &Path) -> Outcome<Vec<Verdict>> {
-        on_all_cores(mutants.len(), |index| self.verdict(mutants[index], scratch))
+    /// Whether a test notices each mutant, told as soon as it is known.
+    pub fn run(
+        &self,
+        mutants: &[usize],
+        scratch: &Path,
+        tell: impl Fn(usize, Verdict) -> Outcome + Sync,
+    ) -> Outcome<Vec<Verdict>> {
+        on_all_cores(mutants.len(), |index| {
+            let verdict = self.verdict(mutants[index], scratch)?;
+            tell(mutants[index], verdict)?;
+            Ok(verdict)
+        })
     }
 
     fn verdict(&self, id: usize, scratch: &Path) -> Outcome<Verdict> {

@@ -1,0 +1,292 @@
+//! Errors of the system, kills and runs side by side, for each command that writes files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Task;
+use crate::work::{Failure, Outcome, Scratch, command, exists, root, run, words};
+
+pub const TASKS: &[Task] = &[Task {
+    name: "faults",
+    arguments: "[--kills N] [--together N] [--only COMMAND]",
+    about: "Let system calls fail, and kill runs, while files are written",
+    details: "\
+Runs each command that writes files, once for each system call that opens, writes, names or
+removes one: that call fails, with errors such as a full disk. Then every file must be as it was
+or as it should become, no other file may be there, and unless the work is done, the program ends
+with status 2 and says why. After that, kills each command N times (100) at random moments: files
+are old or new, and the next run does all the work. At last, N runs (100) start together on the
+same files. --only takes the commands that begin so, as `check`. Needs strace (scripts/packages
+strace); exit status 3 if it is missing. Two cores take about five minutes.",
+    run: faults,
+}];
+
+/// What is run in a folder of its own, where these files are.
+const COMMANDS: &[(&str, &[&str])] = &[
+    ("fmt .", &[PTX, OTHER]),
+    ("check --fix --unsafe-fixes .", &[PTX, OTHER]),
+    ("check --add-ignore .", &[PTX, OTHER]),
+    ("check --baseline known.json --update-baseline .", &[PTX, OTHER]),
+    ("check --format sarif --output-file report .", &[PTX, OTHER]),
+    ("rewrite --quiet --all --target sm_90 --in-place one.ptx two.ptx", &[PTX, OTHER]),
+    ("rewrite --quiet --all --target sm_90 -o out one.ptx two.ptx", &[PTX, OTHER]),
+    ("lower --emit c -o functions.h one.ptx", &[PTX]),
+    ("port --to c --header vptx_video.h .", &[CUDA]),
+    ("extract -o out a.bin", &[BINARY]),
+    ("man --out out", &[]),
+];
+
+const PTX: &str = "one.ptx";
+const OTHER: &str = "two.ptx";
+const CUDA: &str = "a.cu";
+const BINARY: &str = "a.bin";
+
+/// System calls with the errors that they can give, as strace knows them.
+const CALLS: &[(&str, &[&str])] = &[
+    ("write", &["ENOSPC", "EIO"]),
+    ("writev,pwrite64,copy_file_range,sendfile", &["ENOSPC"]),
+    ("openat", &["ENOSPC", "EACCES", "EMFILE"]),
+    ("rename,renameat,renameat2,link,linkat", &["ENOSPC", "EACCES"]),
+    ("fsync,fdatasync", &["EIO"]),
+    ("ftruncate,fallocate", &["ENOSPC"]),
+    ("fchmod,fchown,fchmodat,fchownat", &["EPERM"]),
+    ("flock,fcntl", &["EINTR", "ENOLCK"]),
+    ("mkdir,mkdirat", &["ENOSPC", "EACCES"]),
+    ("fstat,statx,newfstatat,lstat", &["EIO"]),
+    ("read,pread64,mmap", &["EIO"]),
+];
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// A command in its folder, with what the files are before and after it.
+struct Case<'a> {
+    line: &'static str,
+    program: &'a Path,
+    folder: PathBuf,
+    old: Files,
+    new: Files,
+    status: i32,
+    time: Duration,
+}
+
+fn faults(arguments: &[String]) -> Outcome {
+    let (mut kills, mut together, mut only) = (100, 100, String::new());
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        let mut value = || rest.next().ok_or(Failure::Usage);
+        match option.as_str() {
+            "--kills" => kills = value()?.parse().map_err(|_| Failure::Usage)?,
+            "--together" => together = value()?.parse().map_err(|_| Failure::Usage)?,
+            "--only" => only.clone_from(value()?),
+            _ => return Err(Failure::Usage),
+        }
+    }
+    if !exists("strace") {
+        return Err(Failure::Missing("strace is missing".into()));
+    }
+    run(&mut words("cargo build --quiet --locked"))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or_else(|| root().join("target"), PathBuf::from);
+    let program = target.join("debug/vptx");
+    let mut troubles = Vec::new();
+    for (line, files) in COMMANDS.iter().filter(|(line, _)| line.starts_with(&only)) {
+        let scratch = Scratch::new()?;
+        let case = Case::new(line, files, &program, scratch.path())?;
+        let injected = case.inject(&mut troubles)?;
+        let left = case.kill(kills, &mut troubles)?;
+        case.run_together(together, &mut troubles)?;
+        println!(
+            "vptx {line}: {injected} errors; {kills} kills, after which {left} times a temporary \
+             file stayed; {together} runs together"
+        );
+    }
+    if troubles.is_empty() { Ok(()) } else { Err(Failure::Message(troubles.join("\n"))) }
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        line: &'static str,
+        files: &[&str],
+        program: &'a Path,
+        scratch: &Path,
+    ) -> Outcome<Case<'a>> {
+        let mut old = Files::new();
+        for &name in files {
+            let from = match name {
+                PTX => "fixtures/ptx/nvcc/video_simd.sm_90.ptx",
+                // It has something to fix.
+                OTHER => "fixtures/diagnostics/V401.ptx",
+                CUDA => "fixtures/cuda/video_simd.cu",
+                _ => "fixtures/fatbin/balance.fatbin",
+            };
+            old.insert(name.into(), fs::read(root().join(from))?);
+        }
+        let folder = scratch.join("work");
+        let mut case =
+            Case { line, program, folder, new: Files::new(), old, status: 0, time: Duration::ZERO };
+        case.reset()?;
+        let start = Instant::now();
+        case.status = case.command().status()?.code().unwrap_or(-1);
+        case.time = start.elapsed();
+        case.new = case.files(&case.folder)?;
+        if case.new == case.old || case.status > 1 {
+            return Err(Failure::Message(format!("vptx {line}: writes nothing")));
+        }
+        Ok(case)
+    }
+
+    fn reset(&self) -> Outcome {
+        if self.folder.exists() {
+            fs::remove_dir_all(&self.folder)?;
+        }
+        fs::create_dir_all(&self.folder)?;
+        for (name, bytes) in &self.old {
+            fs::write(self.folder.join(name), bytes)?;
+        }
+        Ok(())
+    }
+
+    fn files(&self, folder: &Path) -> Outcome<Files> {
+        let mut files = Files::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                files.extend(self.files(&path)?);
+            } else {
+                let name = path.strip_prefix(&self.folder).unwrap_or(&path);
+                files.insert(name.into(), fs::read(&path)?);
+            }
+        }
+        Ok(files)
+    }
+
+    fn command(&self) -> Command {
+        let mut run = command([self.program]);
+        self.arguments(&mut run);
+        run
+    }
+
+    fn arguments(&self, run: &mut Command) {
+        run.args(self.line.split(' ')).current_dir(&self.folder);
+        run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    }
+
+    /// What is wrong with the files, if they are not each old or new.
+    fn damage(&self, may_stay: impl Fn(&Path) -> bool) -> Outcome<Option<String>> {
+        let now = self.files(&self.folder)?;
+        for (name, bytes) in &now {
+            let is_right = [&self.old, &self.new].iter().any(|it| it.get(name) == Some(bytes));
+            let is_known = self.old.contains_key(name) || self.new.contains_key(name);
+            if !is_right && is_known {
+                return Ok(Some(format!("{} is torn", name.display())));
+            }
+            if !is_known && !may_stay(name) {
+                return Ok(Some(format!("{} stays", name.display())));
+            }
+        }
+        let lost = self.old.keys().find(|name| !now.contains_key(*name));
+        Ok(lost.map(|name| format!("{} is lost", name.display())))
+    }
+
+    /// Lets each call fail in turn. Returns how many have.
+    fn inject(&self, troubles: &mut Vec<String>) -> Outcome<usize> {
+        let mut count = 0;
+        let log = self.folder.with_file_name("log");
+        for (calls, errors) in CALLS {
+            for error in *errors {
+                for when in 1.. {
+                    self.reset()?;
+                    let mut traced = words("strace -f -qq -o");
+                    let inject = format!("inject={calls}:error={error}:when={when}");
+                    traced.arg(&log).args(["-e", &format!("trace={calls}"), "-e", &inject]);
+                    traced.arg(self.program);
+                    self.arguments(&mut traced);
+                    // One thread does the work, so that one call fails.
+                    let output =
+                        traced.env("RAYON_NUM_THREADS", "1").stderr(Stdio::piped()).output()?;
+                    let trace = fs::read_to_string(&log)?;
+                    let Some(failed) = trace.lines().find(|line| line.contains("(INJECTED)"))
+                    else {
+                        break;
+                    };
+                    // The system's own start of a program is no work of vptx.
+                    if output.status.code() == Some(127) {
+                        continue;
+                    }
+                    count += 1;
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    let is_done = self.files(&self.folder)? == self.new;
+                    let wrong = match self.damage(|_| false)? {
+                        Some(damage) => Some(damage),
+                        None if !is_done && output.status.code() != Some(2) => {
+                            Some(format!("not done, but {}", output.status))
+                        }
+                        None if !is_done && !said.contains("vptx: ") => {
+                            Some(format!("not done, but only said {said:?}"))
+                        }
+                        None => None,
+                    };
+                    if let Some(wrong) = wrong {
+                        let what = format!("{wrong}; {failed}; {}", said.trim());
+                        troubles.push(format!("vptx {}: {what}", self.line));
+                    }
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Kills runs at random moments. Returns how often a temporary file stayed, which only a
+    /// program that still runs could remove.
+    fn kill(&self, count: u32, troubles: &mut Vec<String>) -> Outcome<usize> {
+        let mut left = 0;
+        for round in 0..count {
+            self.reset()?;
+            let mut child = self.command().spawn()?;
+            // Even over the time, in an order that is none.
+            let part = f64::from(round.wrapping_mul(2_654_435_769) >> 8) / f64::from(1 << 24);
+            thread::sleep(self.time.mul_f64(part * 1.1));
+            child.kill()?;
+            child.wait()?;
+            let is_temporary = |name: &Path| {
+                let name = name.file_name().unwrap_or_default().to_string_lossy();
+                name.starts_with(".vptx-") || name.ends_with(".vptx-lock")
+            };
+            left += usize::from(self.damage(|_| false)?.is_some());
+            let mut wrong = self.damage(is_temporary)?;
+            if wrong.is_none() {
+                let status = self.command().status()?;
+                let mut now = self.files(&self.folder)?;
+                now.retain(|name, _| !is_temporary(name));
+                if status.code().is_none_or(|code| code > 1) || now != self.new {
+                    wrong = Some(format!("the next run does not end the work: {status}"));
+                }
+            }
+            if let Some(wrong) = wrong {
+                troubles.push(format!("vptx {}, killed: {wrong}", self.line));
+            }
+        }
+        Ok(left)
+    }
+
+    fn run_together(&self, count: usize, troubles: &mut Vec<String>) -> Outcome {
+        self.reset()?;
+        let children: Vec<_> =
+            (0..count).map(|_| self.command().spawn()).collect::<std::io::Result<_>>()?;
+        let mut failed = 0;
+        for mut child in children {
+            failed += usize::from(child.wait()?.code().is_none_or(|code| code > 2));
+        }
+        if let Some(wrong) = self.damage(|_| false)? {
+            troubles.push(format!("vptx {}, {count} together: {wrong}", self.line));
+        }
+        if failed > 0 || self.files(&self.folder)? != self.new {
+            troubles.push(format!("vptx {}, {count} together: not done", self.line));
+        }
+        Ok(())
+    }
+}
