@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use vptx::Instruction;
 use vptx::backend::ptx::{Opcode, Sequence};
 use vptx::ir::Program;
-use vptx::isa::Target;
+use vptx::isa::{Feature, Target};
 use vptx::video::Semantics;
 
 use crate::battery::{Battery, Row, TESTS, agrees};
@@ -585,7 +585,8 @@ impl<'p> Search<'p> {
 /// Whether every target whose sequences are counted has the instructions.
 fn is_for_all(sequence: &Sequence) -> bool {
     let needs = || sequence.lines().iter().map(|line| line.opcode.needs());
-    Target::measured().iter().all(|target| needs().all(|feature| target.has(feature)))
+    let mut targets = Target::measured().iter().filter(|target| target.has(Feature::Ptxas13));
+    targets.all(|target| needs().all(|feature| target.has(feature)))
 }
 
 /// The operations on one value that no other goal covers.

@@ -41,7 +41,7 @@ use crate::workspace::kind::OnlyPtx;
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Replaces those video instructions for which ptxas 13.5 needs more machine
+Replaces those video instructions for which ptxas needs more machine
 instructions on the target than for the new PTX; all other bytes stay the same.
 Scalar instructions in a row that fill a word part by part, or add to one sum,
 may become one SIMD instruction's PTX. SIMD instructions in a row may become one

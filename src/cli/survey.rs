@@ -34,8 +34,8 @@ The table has a row for each PTX text with video instructions:
   video    video instructions
   differ   those for which ptxas computes something else than the manual says
            on some inputs; `vptx explain C2` explains a difference
-  before   machine instructions that ptxas 13.5 emits for the video instructions
-           on the text's target; - where that was not measured, as before sm_75
+  before   machine instructions that ptxas 13.5 (12.9 before sm_75) emits for the
+           video instructions on the text's target; - where that was not measured
   after    the same for what `vptx rewrite` writes
 
 --format json has a line for each text, and for each error; the last line is the

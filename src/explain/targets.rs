@@ -81,7 +81,10 @@ pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::R
         return Ok(());
     }
     let most = if instruction.has_constants() { ", at most" } else { "" };
-    writeln!(text, "\nMachine instructions of ptxas 13.5 before and after rewriting{most}:\n")?;
+    writeln!(
+        text,
+        "\nMachine instructions of ptxas 13.5 (12.9 before sm_75) before and after rewriting{most}:\n"
+    )?;
     for ([before, after], targets) in lines {
         writeln!(text, "    {before:3} to {after:2} on {}", targets.join(", "))?;
     }

@@ -88,6 +88,10 @@ features! {
     EmulatedSad "`sad` in three machine instructions",
     /// ptxas may join two constants of a block, and move one of them into a register.
     JoinedConstants "joined constants",
+    /// Scalar video instructions are machine instructions.
+    NativeScalars "scalar video instructions in hardware",
+    /// ptxas 13 makes machine code for it. Costs are those of ptxas 12.9 elsewhere.
+    Ptxas13 "machine code by ptxas 13",
 }
 
 /// A set of features.
@@ -193,14 +197,15 @@ impl Row {
 }
 
 const NONE: Features = Features::NONE;
-const FERMI: Features = NONE.and(&[Feature::Video]);
+const FERMI: Features = NONE.and(&[Feature::Video, Feature::NativeScalars]);
 const KEPLER: Features = FERMI.and(&[Feature::SimdVideo]);
 const SHIFTING: Features = KEPLER.and(&[Feature::FunnelShift]);
 const MAXWELL: Features = SHIFTING.and(&[Feature::Lop3]);
 const TEGRA: Features = MAXWELL.and(&[Feature::FloatHalves]);
 const PASCAL: Features = TEGRA.and(&[Feature::Dot]);
-const XAVIER: Features = PASCAL.and(&[Feature::Pack]);
-const TURING: Features = XAVIER.and(&[Feature::FastFloatHalves]);
+const VOLTA: Features = PASCAL.without(&[Feature::NativeScalars]);
+const XAVIER: Features = VOLTA.and(&[Feature::Pack]);
+const TURING: Features = XAVIER.and(&[Feature::FastFloatHalves, Feature::Ptxas13]);
 const AMPERE: Features = TURING.and(&[Feature::FloatExtrema]);
 const NEWER: Features =
     AMPERE.and(&[Feature::Halves, Feature::DotOfRegisters, Feature::FusedExtrema]);
@@ -230,13 +235,13 @@ static TARGETS: &[Row] = &[
     sm(32, (4, 0), SHIFTING),
     sm(35, (3, 1), SHIFTING),
     sm(37, (4, 1), SHIFTING),
-    sm(50, (4, 0), MAXWELL),
-    sm(52, (4, 1), MAXWELL),
-    sm(53, (4, 2), TEGRA),
-    sm(60, (5, 0), TEGRA),
-    sm(61, (5, 0), PASCAL),
-    sm(62, (5, 0), PASCAL),
-    sm(70, (5, 1), PASCAL),
+    sm(50, (4, 0), MAXWELL).costs_as(52),
+    sm(52, (4, 1), MAXWELL).costs_as(52),
+    sm(53, (4, 2), TEGRA).costs_as(52),
+    sm(60, (5, 0), TEGRA).costs_as(52),
+    sm(61, (5, 0), PASCAL).costs_as(61),
+    sm(62, (5, 0), PASCAL).costs_as(52),
+    sm(70, (5, 1), VOLTA).costs_as(70),
     sm(72, (6, 1), XAVIER),
     sm(75, (6, 3), TURING).costs_as(75),
     sm(80, (7, 0), AMPERE).costs_as(80),
@@ -285,6 +290,16 @@ impl Target {
     pub fn costs(self) -> Option<Target> {
         let (row, suffix) = self.row();
         row.costs[usize::from(suffix.is_some())]
+    }
+
+    /// The ptxas whose machine instructions are counted for targets.
+    pub(crate) fn assembler(targets: &[Target]) -> &'static str {
+        let is_new = |target: &&Target| target.has(Feature::Ptxas13);
+        match targets.iter().filter(is_new).count() {
+            0 => "ptxas 12.9",
+            count if count == targets.len() => "ptxas 13.5",
+            _ => "ptxas",
+        }
     }
 
     /// Whether the target has something. One that is not known has what the known target below it

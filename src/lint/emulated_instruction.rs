@@ -31,7 +31,8 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let groups = grouped(costs);
     let label = label(&groups, most);
     let groups: Vec<String> = groups.iter().map(|group| group.text(most)).collect();
-    let message = format!("emulated: ptxas 13.5 emits {}", groups.join("; "));
+    let ptxas = Target::assembler(targets);
+    let message = format!("emulated: {ptxas} emits {}", groups.join("; "));
     let sequence = sequence.for_registers(place.registers);
     let block = memo.block(place.statement, instruction, &sequence);
     let help = help(&block, same);

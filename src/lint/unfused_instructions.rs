@@ -3,12 +3,15 @@
 use super::emulated_instruction::{TargetGroup, grouped, help, label};
 use crate::backend::ptx::{Outcome, Region};
 use crate::diagnostic::{Applicability, Code, Diagnostic};
+use crate::isa::Target;
 use crate::module::VideoStatement;
 
 /// The finding on the statements of a region.
 pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Option<Diagnostic> {
     let (first, last) = (statements.first()?.span, statements.last()?.span);
     let place = region.place();
+    let targets: Vec<Target> = region.costs.iter().map(|(target, ..)| *target).collect();
+    let ptxas = Target::assembler(&targets);
     let groups = grouped(region.costs.into_iter().map(|(target, ptxas, written)| TargetGroup {
         targets: vec![target],
         ptxas,
@@ -25,7 +28,7 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
     };
     let texts: Vec<String> = groups.iter().map(|group| group.text("")).collect();
     let message =
-        format!("{count} instructions that are {whole}: ptxas 13.5 emits {}", texts.join("; "));
+        format!("{count} instructions that are {whole}: {ptxas} emits {}", texts.join("; "));
     // Lines before a loop, with the indentation of the block.
     let own = region.edits.get(place)?.replacement.as_str();
     let end = own.lines().last().unwrap_or_default();

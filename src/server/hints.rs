@@ -19,8 +19,9 @@ pub(super) fn cost(found: &Found, target: Target) -> Option<Hint> {
     } else {
         cost.ptxas.to_string()
     };
+    let ptxas = Target::assembler(&[target]);
     let tooltip = format!(
-        "machine instructions on {target}: ptxas 13.5, and the best ordinary PTX that is known"
+        "machine instructions on {target}: {ptxas}, and the best ordinary PTX that is known"
     );
     Some(Hint { at: found.statement.span.end, label, tooltip })
 }

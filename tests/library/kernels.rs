@@ -15,7 +15,7 @@ use crate::support::variant::renamed;
 use crate::support::{EDGES, corpus, is_about_results, samples, setting};
 use crate::white_space::{COMMENTS, respaced, words};
 use vptx::backend::ptx::Outcome;
-use vptx::isa::Target;
+use vptx::isa::{Feature, Target};
 use vptx::print::{NormalOptions, normalize};
 use vptx::video::Semantics;
 use vptx::{RewriteOptions, parse, rewrite};
@@ -100,7 +100,9 @@ fn rewritten_kernels_compute_the_same() {
         }
     }
     let [changed, left] = kinds;
-    assert_eq!(changed + left, 17 * Target::measured().len() * 2);
+    // nvcc 13.5 made no kernels for older targets.
+    let made = Target::measured().iter().filter(|target| target.has(Feature::Ptxas13)).count();
+    assert_eq!(changed + left, 17 * made * 2);
     // Those of `sad` are machine instructions before sm_120.
     assert!(left <= 8, "{left} of {changed} are left as they are");
 }

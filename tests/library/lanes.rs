@@ -261,6 +261,7 @@ fn blocks_compute_what_their_members_compute() {
         let targets: Vec<Target> = Target::measured()
             .iter()
             .copied()
+            .filter(|target| target.has(Feature::Ptxas13))
             .filter(|target| target.has(Feature::Halves) == (lanes == "4"))
             .collect();
         let (mut body, unread) = lane_steps(&mut random, lanes, &INPUTS);

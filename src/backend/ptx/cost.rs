@@ -1,9 +1,10 @@
 //! The costs of instructions and their sequences, in machine instructions of
-//! ptxas 13.5: loads, stores and the rest of a kernel not counted.
+//! ptxas 13.5, or 12.9 where that is the last one for a target: loads, stores and the rest of a
+//! kernel not counted.
 //!
 //! `cargo xtask measure-costs` writes `costs.txt`. The first part has a line for each
-//! mnemonic with its modifiers, sorted. The line has a row number of the last part
-//! for each class of operands. A line whose modifiers end in `@` has the costs with a guard,
+//! mnemonic with its modifiers, sorted. The line has a row number of the last part for each class
+//! of operands, `---` where none was measured, and nothing where it is the one before. A line whose modifiers end in `@` has the costs with a guard,
 //! where they differ; one that ends in `=`, those of lanes combined with themselves. The second
 //! part is the names of the columns, which are targets. A row of the last part has for each column
 //! the cost of ptxas' own expansion, the cost of the best sequence, and the strategy of that
@@ -24,7 +25,7 @@ use crate::video::{
 /// Machine instructions for a video instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cost {
-    /// Machine instructions that ptxas 13.5 emits for the video instruction.
+    /// Machine instructions that ptxas emits for the video instruction.
     pub ptxas: u32,
     /// Machine instructions that it emits for the best ordinary PTX.
     pub rewritten: u32,
@@ -98,9 +99,6 @@ impl Table {
     }
 }
 
-/// Characters of a row number.
-const CODE: usize = 3;
-
 /// The column of a target.
 fn column_of(target: Target) -> Option<usize> {
     let measured = target.costs()?;
@@ -112,8 +110,22 @@ impl Instruction {
     /// of its best sequence. Instructions with constants cost at most as much as with
     /// registers. A guard changes little, except where it makes the sequence the longer
     /// one: such instructions have costs of their own. `None` where nothing was measured:
-    /// before `sm_75`, and where both sources are one register of which ptxas makes use.
+    /// before `sm_50`, on `sm_72`, and where both sources are one register of which ptxas makes
+    /// use. Before `sm_75`, also for scalar instructions that the GPU executes, and for those whose
+    /// results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {
+        if is_native(self, target) {
+            return None;
+        }
+        let is_certain = target.has(Feature::Ptxas13)
+            || self.simd().is_some()
+            || self.lower(Semantics::Ptxas12) == self.lower(Semantics::CURRENT);
+        self.measured_cost(target).filter(|_| is_certain)
+    }
+
+    /// The cost in the table, whatever semantics ptxas has on the target.
+    #[doc(hidden)]
+    pub fn measured_cost(&self, target: Target) -> Option<Cost> {
         if is_folded(self) {
             return None;
         }
@@ -123,11 +135,16 @@ impl Instruction {
         let heads = table.heads;
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
-        let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
+        let codes = line.get(1..)?;
+        let code = codes.split(';').nth(cell).and_then(|_| last_of(codes, cell))?;
         let row = table.row(usize::from_str_radix(code, 36).ok()?)?;
-        let own = row.split(';').take(column + 1).filter(|it| !it.is_empty()).last()?;
-        read_cell(own)
+        read_cell(last_of(row, column)?)
     }
+}
+
+/// The last text up to a place among those separated by semicolons.
+fn last_of(texts: &str, place: usize) -> Option<&str> {
+    texts.split(';').take(place + 1).filter(|it| !it.is_empty()).last()
 }
 
 /// Reads costs such as `12>5@64` or, with weights, `12>5@64 15>5`.
@@ -141,6 +158,11 @@ fn read_cell(text: &str) -> Option<Cost> {
     let ((ptxas, rewritten), (ptxas_weight, rewritten_weight)) = (pair(counts)?, pair(weights)?);
     let strategy = Strategy::from_number(strategy.parse().ok()?)?;
     Some(Cost { ptxas, rewritten, ptxas_weight, rewritten_weight, strategy })
+}
+
+/// Whether the GPU itself executes an instruction.
+pub(super) fn is_native(instruction: &Instruction, target: Target) -> bool {
+    instruction.simd().is_none() && target.has(Feature::NativeScalars)
 }
 
 /// Whether both sources are one register and ptxas may then emit less code than was measured. It

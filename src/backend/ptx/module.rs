@@ -278,7 +278,7 @@ pub(crate) fn choose(
         Some(sequence) => Outcome::Rewritten(sequence),
         None => Outcome::Unavailable,
     };
-    if all || !meant {
+    if all || !meant && !cost::is_native(instruction, target) {
         return rewritten(cost::cheapest(instruction, target, semantics, gate));
     }
     match cost::cheaper(instruction, target, semantics, gate) {

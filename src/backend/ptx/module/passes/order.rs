@@ -8,7 +8,7 @@ use super::super::super::lanes::has_sums_of_halves;
 use super::super::super::{Gate, Opcode};
 use super::super::rewriter::{Rewriter, Standing};
 use super::{Reading, Replacement};
-use crate::isa::{Compare, LaneWidth, Lanes, Type};
+use crate::isa::{Compare, Feature, LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
 use crate::video::{Instruction, Operation, Register, SimdOp, SimdOperands, SimdTail};
 
@@ -18,7 +18,9 @@ pub(super) fn pass(
     reading: &mut Reading<'_, '_>,
     at: usize,
 ) -> Option<Replacement> {
-    if !should_exchange(reading.statements, at, reading.place.gate) {
+    // On sm_70, repeated comparisons are no longer than shared ones.
+    let is_shorter = reading.place.target.has(Feature::Ptxas13);
+    if !is_shorter || !should_exchange(reading.statements, at, reading.place.gate) {
         return None;
     }
     let statement = &reading.statements[at];

@@ -17,6 +17,7 @@ use super::super::super::facts::Facts;
 use super::super::Outcome;
 use super::super::rewriter::{Form, FormOutcome, Place, Rewriter, Standing};
 use super::{Reading, Replacement};
+use crate::isa::Feature;
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::video::{Instruction, Operation, Semantics, SimdOp};
 
@@ -66,9 +67,12 @@ fn known(
     let on_constants = site.and_then(|site| on_constants(instruction, site));
     let on_constants = on_constants.filter(|on| is_shorter(on, nothing));
     let on = on_constants.as_ref().unwrap_or(instruction);
-    let sharing = limits::sharing(place.source, statements, at);
-    // Results of instructions that stay are those of ptxas 13.
+    // On sm_70, code of this kind is not always shorter. Results of instructions that stay are those
+    // of ptxas 13.
+    let is_estimated = place.target.has(Feature::Ptxas13);
+    let sharing = if is_estimated { limits::sharing(place.source, statements, at) } else { 1 };
     let is_looked_for = semantics == Semantics::CURRENT
+        && is_estimated
         && is_near
         && is_shorter(on, Context { ranges: ranges::MOST, sharing });
     let ranges = if is_looked_for { ranges.find(statement, facts) } else { None };
