@@ -3,7 +3,7 @@
 import { closeBrackets } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
-import { type Diagnostic, forceLinting, linter, lintGutter, lintKeymap } from '@codemirror/lint';
+import { type Diagnostic, diagnosticCount, linter, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import {
     findReferencesKeymap, formatDocument, formatKeymap, hoverTooltips, jumpToDefinitionKeymap,
     LSPClient, LSPPlugin, renameKeymap, serverCompletion, signatureHelp,
@@ -114,7 +114,7 @@ export class Editor {
                         ...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap,
                         ...findReferencesKeymap,
                     ]),
-                    linter(() => this.lint(), { delay: 0 }),
+                    this.findings(),
                     this.tokens(),
                     EditorView.updateListener.of((update) => {
                         if (update.docChanged || update.selectionSet) {
@@ -159,7 +159,6 @@ export class Editor {
         const at = doc.line(Math.min(line, doc.lines));
         const first = at.from + /^\s*/.exec(at.text)![0].length;
         this.view.dispatch({ selection: { anchor: first }, effects: EditorView.scrollIntoView(first, { y: 'center' }) });
-        forceLinting(this.view);
     }
 
     private async request<T>(method: string, params: object): Promise<T> {
@@ -195,16 +194,44 @@ export class Editor {
             : from < line.to ? { from, to: from + 1 } : { from: Math.max(line.from, from - 1), to };
     }
 
-    private async lint(): Promise<Diagnostic[]> {
-        const { items } = await this.request<{ items: Finding[] }>('textDocument/diagnostic', {});
+    /** Asks for the findings of each text at once: nothing else that a key starts is as urgent. */
+    private findings(): Extension {
+        const editor = this;
+        return [linter(null), ViewPlugin.fromClass(class {
+            constructor(view: EditorView) {
+                // The editor is not complete yet.
+                queueMicrotask(() => this.ask(view));
+            }
+
+            update({ docChanged, transactions, view }: ViewUpdate): void {
+                if (docChanged || transactions.some(({ reconfigured }) => reconfigured)) {
+                    queueMicrotask(() => this.ask(view));
+                }
+            }
+
+            async ask(view: EditorView): Promise<void> {
+                const { doc } = view.state;
+                const { items } = await editor.request<{ items: Finding[] }>('textDocument/diagnostic', {});
+                if (view.state.doc === doc) {
+                    editor.show(items);
+                }
+            }
+        })];
+    }
+
+    private show(items: Finding[]): void {
         this.listener.found(items);
-        return items.map((finding) => ({
+        if (items.length === 0 && diagnosticCount(this.view.state) === 0) {
+            return;
+        }
+        const diagnostics = items.map((finding): Diagnostic => ({
             ...this.visible(finding.range),
             severity: SEVERITIES[finding.severity],
             markClass: finding.tags?.includes(1) ? 'unnecessary' : undefined,
             source: finding.code,
             message: finding.message,
         }));
+        this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
     }
 
     /** How far the cursor is from a finding, in characters of one line; infinite in another one. */

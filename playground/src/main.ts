@@ -19,11 +19,7 @@ const vptx = new Vptx((why) => say(`vptx stopped at this text, which is a bug: $
 let found: Found | undefined;
 
 const editor: Editor = new Editor(find('editor'), vptx, {
-    changed: () => {
-        state.text = editor.text;
-        state.line = editor.line;
-        soon();
-    },
+    changed: soon,
     found: (all) => {
         findings.show(all);
         document.body.dataset.findings = String(all.length);
@@ -54,11 +50,18 @@ const context: Context = {
 };
 const panels = new Panels(context);
 
+/** Takes the text and the line of the cursor: work that no key waits for. */
+function take(): void {
+    state.text = editor.text;
+    state.line = editor.line;
+}
+
 let due = 0;
 /** Looks at the cursor once nothing else is to do. */
 function soon(): void {
     window.clearTimeout(due);
     due = window.setTimeout(() => {
+        take();
         findings.follow();
         void look();
         remember();
@@ -136,6 +139,7 @@ examples.addEventListener('change', () => {
     }
 });
 find<HTMLSelectElement>('language').addEventListener('change', ({ target }) => {
+    take();
     void open({ ...state, language: (target as HTMLSelectElement).value as LanguageName });
 });
 find('format').addEventListener('click', () => {
@@ -150,6 +154,7 @@ find('fix').addEventListener('click', async () => {
     say(await editor.fixAll() ? '' : 'No finding has a safe fix.');
 });
 find('share').addEventListener('click', async () => {
+    take();
     if (state.text.length > LONGEST) {
         say('The text is too long for a link.');
         return;

@@ -2,7 +2,6 @@
 
 import costsUrl from '../../src/backend/ptx/costs.txt?url';
 import init, * as vptx from '../../bindings/wasm/pkg/vptx_wasm.js';
-import wasmUrl from '../../bindings/wasm/pkg/vptx_wasm_bg.wasm?url';
 import type { Asked, Told } from './vptx';
 
 /** What cannot be answered without the measured costs. */
@@ -16,7 +15,7 @@ let server: vptx.Server | undefined;
 let costs: Promise<void> | undefined;
 
 async function start(): Promise<vptx.Server> {
-    await init({ module_or_path: wasmUrl });
+    await init();
     return new vptx.Server();
 }
 
@@ -53,7 +52,11 @@ let last = Promise.resolve();
 self.addEventListener('message', ({ data }: MessageEvent<Asked>) => {
     last = last.then(async () => {
         try {
-            self.postMessage(await answer(data));
+            const told = await answer(data);
+            // A change alone has no answer.
+            if (!('messages' in told) || told.messages.length > 0) {
+                self.postMessage(told);
+            }
         } catch (error) {
             self.postMessage({ broken: String(error) } satisfies Told);
         }

@@ -165,6 +165,17 @@ async function hovers() {
     await done();
 }
 
+/** Opened as a file, the page says what it needs. */
+async function files() {
+    const page = await chromium.newPage();
+    await page.goto(new URL('../dist/index.html', import.meta.url).href);
+    check(await page.locator('.unstarted').isVisible(), true);
+    await page.close();
+    const served = await opened('');
+    check(await served.page.locator('.unstarted').isVisible(), false);
+    await served.done();
+}
+
 const hex = (word) => `0x${word.toString(16).padStart(8, '0')}`;
 
 const SIMD = ['vadd', 'vsub', 'vavrg', 'vabsdiff', 'vmin', 'vmax', 'vset'];
@@ -265,7 +276,7 @@ async function links() {
 
 try {
     const only = options.includes('--only') ? options[options.indexOf('--only') + 1].split(',') : undefined;
-    for (const part of [fixes, formats, hovers, links, lanes, examples].filter(({ name }) => only?.includes(name) ?? true)) {
+    for (const part of [fixes, formats, hovers, files, links, lanes, examples].filter(({ name }) => only?.includes(name) ?? true)) {
         const start = performance.now();
         await part();
         console.log(`${part.name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);

@@ -1,11 +1,13 @@
 //! Basic blocks, and what flows along their edges.
 
+use std::iter;
+use std::mem;
 use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::dominators::{Dominators, Loop, loops};
 use super::effects::{self, accesses};
-use super::{NameAccess, Reaching};
+use super::{Access, NameAccess, Reaching};
 use crate::hash::{Map, Set};
 use crate::names::{Meaning, Names, SymbolId};
 use crate::source::Span;
@@ -27,6 +29,8 @@ pub struct Graph {
     accesses: Vec<NameAccess>,
     /// Where the accesses of each instruction start, and where all end.
     starts: Vec<u32>,
+    /// The instruction of each access.
+    instructions: Vec<u32>,
     /// The numbers of the accesses, by meaning and by place.
     by_meaning: Vec<u32>,
     blocks: Vec<Block>,
@@ -350,7 +354,7 @@ impl Graph {
     }
 
     fn instruction_of(&self, access: u32) -> usize {
-        self.starts.partition_point(|start| *start <= access) - 1
+        self.instructions[access as usize] as usize
     }
 
     pub(super) fn effect(&self, instruction: usize, meaning: Meaning) -> Effect {
@@ -385,6 +389,8 @@ struct Builder<'t, 'n> {
     results: Vec<Meaning>,
     /// Names are asked for in the order of the text: the number of the next use.
     next_use: usize,
+    /// The names of one instruction.
+    found: Vec<(Span, Access)>,
 }
 
 impl<'t, 'n> Builder<'t, 'n> {
@@ -399,6 +405,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             label: None,
             results: Vec::new(),
             next_use: 0,
+            found: Vec::new(),
         }
     }
 
@@ -439,13 +446,14 @@ impl<'t, 'n> Builder<'t, 'n> {
             StatementKind::Instruction(instruction) => {
                 let source = statement.tree().source();
                 let is_partial = instruction.guard().is_some();
-                let mut found = Vec::new();
+                let mut found = mem::take(&mut self.found);
                 accesses(source, &instruction, |span, access| found.push((span, access)));
-                for (span, access) in found {
+                for (span, access) in found.drain(..) {
                     if let Some(meaning) = self.next_meaning(span) {
                         self.accesses.push(NameAccess { span, meaning, access, is_partial });
                     }
                 }
+                self.found = found;
                 self.starts.push(self.accesses.len() as u32);
                 self.statements.push(statement);
             }
@@ -517,7 +525,7 @@ impl<'t, 'n> Builder<'t, 'n> {
         let mut reachable = vec![false; blocks.len()];
         let mut open = vec![0];
         while let Some(at) = open.pop() {
-            if !std::mem::replace(&mut reachable[at], true) {
+            if !mem::replace(&mut reachable[at], true) {
                 open.extend(&blocks[at].successors);
             }
         }
@@ -528,9 +536,14 @@ impl<'t, 'n> Builder<'t, 'n> {
         };
         let ends = blocks.iter().map(may_end).collect();
         let Builder { statements, accesses, starts, results, .. } = self;
-        let mut by_meaning: Vec<u32> = (0..accesses.len() as u32).collect();
-        by_meaning.sort_by_key(|number| accesses[*number as usize].meaning.index());
+        let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
+        let mut by_meaning: Vec<(_, u32)> = numbered.collect();
+        by_meaning.sort_unstable();
+        let by_meaning = by_meaning.into_iter().map(|(_, number)| number).collect();
+        let own = starts.windows(2).map(|pair| pair[1] - pair[0]);
+        let own = own.zip(0..).map(|(count, at)| iter::repeat_n(at, count as usize));
         let graph = Graph {
+            instructions: own.flatten().collect(),
             accesses,
             starts,
             by_meaning,

@@ -122,6 +122,43 @@ fn shown(error: &impl Display) -> Message {
     Message::Notification(Notification::new("window/showMessage".into(), params))
 }
 
+/// The requests that change nothing. It is a table, not a `match`: so the compiler keeps their code
+/// apart, and a page loads that of each one when it is asked for.
+static QUESTIONS: [(&str, fn(&Server, Value) -> Answer); 18] = [
+    ("textDocument/diagnostic", |it, value| answer(it.diagnostic(&params(value)?)?)),
+    ("textDocument/codeAction", |it, value| answer(it.code_actions(&params(value)?)?)),
+    ("textDocument/hover", |it, value| answer(it.hover(&params(value)?)?)),
+    ("textDocument/definition", |it, value| answer(it.definition(&params(value)?)?)),
+    ("textDocument/references", |it, value| it.references(&params(value)?)),
+    ("textDocument/documentHighlight", |it, value| it.highlights(&params(value)?)),
+    ("textDocument/prepareRename", |it, value| it.prepare_rename(&params(value)?)),
+    ("textDocument/rename", |it, value| answer(it.rename(&params(value)?)?)),
+    ("textDocument/documentSymbol", |it, value| {
+        it.symbols(&params::<DocumentSymbolParams>(value)?.text_document)
+    }),
+    ("textDocument/foldingRange", |it, value| {
+        it.folds(&params::<FoldingRangeParams>(value)?.text_document)
+    }),
+    ("textDocument/semanticTokens/full", |it, value| {
+        it.tokens(&params::<SemanticTokensParams>(value)?.text_document, None)
+    }),
+    ("textDocument/semanticTokens/range", |it, value| {
+        let SemanticTokensRangeParams { text_document, range, .. } = params(value)?;
+        it.tokens(&text_document, Some(range))
+    }),
+    ("textDocument/inlayHint", |it, value| it.hints(&params(value)?)),
+    ("textDocument/completion", |it, value| it.completion(&params(value)?)),
+    ("textDocument/signatureHelp", |it, value| it.signature(&params(value)?)),
+    ("textDocument/formatting", |it, value| {
+        answer(it.formatting(&params::<DocumentFormattingParams>(value)?.text_document, None)?)
+    }),
+    ("textDocument/rangeFormatting", |it, value| {
+        let DocumentRangeFormattingParams { text_document, range, .. } = params(value)?;
+        answer(it.formatting(&text_document, Some((range.start, range.end)))?)
+    }),
+    ("workspace/executeCommand", |it, value| it.command(&value)),
+];
+
 impl Server {
     /// Takes a message; gives the answer and other messages for the client.
     pub fn handle(&mut self, message: Message) -> Vec<Message> {
@@ -212,43 +249,10 @@ impl Server {
                 self.phase = Phase::ShutDown;
                 Ok(Value::Null)
             }
-            "textDocument/diagnostic" => answer(self.diagnostic(&params(value)?)?),
-            "textDocument/codeAction" => answer(self.code_actions(&params(value)?)?),
-            "textDocument/hover" => answer(self.hover(&params(value)?)?),
-            "textDocument/definition" => answer(self.definition(&params(value)?)?),
-            "textDocument/references" => self.references(&params(value)?),
-            "textDocument/documentHighlight" => self.highlights(&params(value)?),
-            "textDocument/prepareRename" => self.prepare_rename(&params(value)?),
-            "textDocument/rename" => answer(self.rename(&params(value)?)?),
-            "textDocument/documentSymbol" => {
-                let DocumentSymbolParams { text_document, .. } = params(value)?;
-                self.symbols(&text_document)
-            }
-            "textDocument/foldingRange" => {
-                let FoldingRangeParams { text_document, .. } = params(value)?;
-                self.folds(&text_document)
-            }
-            "textDocument/semanticTokens/full" => {
-                let SemanticTokensParams { text_document, .. } = params(value)?;
-                self.tokens(&text_document, None)
-            }
-            "textDocument/semanticTokens/range" => {
-                let SemanticTokensRangeParams { text_document, range, .. } = params(value)?;
-                self.tokens(&text_document, Some(range))
-            }
-            "textDocument/inlayHint" => self.hints(&params(value)?),
-            "textDocument/completion" => self.completion(&params(value)?),
-            "textDocument/signatureHelp" => self.signature(&params(value)?),
-            "textDocument/formatting" => {
-                let DocumentFormattingParams { text_document, .. } = params(value)?;
-                answer(self.formatting(&text_document, None)?)
-            }
-            "textDocument/rangeFormatting" => {
-                let DocumentRangeFormattingParams { text_document, range, .. } = params(value)?;
-                answer(self.formatting(&text_document, Some((range.start, range.end)))?)
-            }
-            "workspace/executeCommand" => self.command(&value),
-            _ => Err(failure(ErrorCode::MethodNotFound, format!("`{method}` is not known"))),
+            _ => match QUESTIONS.iter().find(|(name, _)| *name == method) {
+                Some((_, of)) => of(self, value),
+                None => Err(failure(ErrorCode::MethodNotFound, format!("`{method}` is not known"))),
+            },
         }
     }
 

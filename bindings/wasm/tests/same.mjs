@@ -13,7 +13,7 @@ const [program, form] = process.argv.slice(2);
 const quick = form === '--quick';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const file = (path) => readFileSync(join(root, path));
-await init({ module_or_path: readFileSync(new URL('../pkg/vptx_wasm_bg.wasm', import.meta.url)) });
+await init(readFileSync);
 
 const counts = {};
 let wrong = 0;

@@ -114,24 +114,25 @@ impl Instruction {
     /// use. Before `sm_75`, also for scalar instructions that the GPU executes, and for those whose
     /// results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {
+        let measured = self.measured_cost(target)?;
         if is_native(self, target) {
             return None;
         }
         let is_certain = target.has(Feature::Ptxas13)
             || self.simd().is_some()
             || self.lower(Semantics::Ptxas12) == self.lower(Semantics::CURRENT);
-        self.measured_cost(target).filter(|_| is_certain)
+        is_certain.then_some(measured)
     }
 
     /// The cost in the table, whatever semantics ptxas has on the target.
     #[doc(hidden)]
     pub fn measured_cost(&self, target: Target) -> Option<Cost> {
+        let table = Table::get()?;
         if is_folded(self) {
             return None;
         }
         let column = column_of(target)?;
         let (head, cell) = class(self);
-        let table = Table::get()?;
         let heads = table.heads;
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
