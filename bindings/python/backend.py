@@ -1,6 +1,7 @@
-"""Builds the program `vptx` before maturin packs the wheel.
+"""Builds the program `vptx` before maturin packs the wheel, with the book if that is built.
 
-maturin builds a module or programs, not both, and packs whatever is in `data/scripts`.
+maturin builds a module or programs, not both, and packs whatever is in `data`: programs are in
+`data/scripts`, and `data/data` goes to the root of an environment.
 """
 
 import os
@@ -20,6 +21,8 @@ from maturin import (  # noqa: F401
 HERE = Path(__file__).resolve().parent
 NAME = "vptx.exe" if os.name == "nt" else "vptx"
 SCRIPTS = HERE / "data" / "scripts"
+# Where the program looks for it.
+BOOK = HERE / "data" / "data" / "share" / "doc" / "vptx" / "book"
 # maturin wants the folder for each of its commands.
 SCRIPTS.mkdir(parents=True, exist_ok=True)
 
@@ -35,6 +38,14 @@ def build_program() -> None:
     shutil.copy2(target / triple / profile / NAME, SCRIPTS / NAME)
 
 
+def take_book() -> None:
+    """Takes what `scripts/book` made. A source distribution has none; `VPTX_BOOK` names it there."""
+    built = Path(os.environ.get("VPTX_BOOK", HERE.parents[1] / "target" / "book"))
+    shutil.rmtree(BOOK, ignore_errors=True)
+    if (built / "index.html").is_file():
+        shutil.copytree(built, BOOK)
+
+
 def manifest() -> Path:
     """In a source distribution, `Cargo.toml` stays where it was relative to the root."""
     inside = HERE / "bindings" / "python" / "Cargo.toml"
@@ -43,6 +54,7 @@ def manifest() -> Path:
 
 def build_wheel(directory, settings=None, metadata=None):
     build_program()
+    take_book()
     return maturin.build_wheel(directory, settings, metadata)
 
 
