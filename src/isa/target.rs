@@ -240,7 +240,7 @@ static TARGETS: &[Row] = &[
     sm(53, (4, 2), TEGRA).costs_as(52),
     sm(60, (5, 0), TEGRA).costs_as(52),
     sm(61, (5, 0), PASCAL).costs_as(61),
-    sm(62, (5, 0), PASCAL).costs_as(52),
+    sm(62, (5, 0), PASCAL),
     sm(70, (5, 1), VOLTA).costs_as(70),
     sm(72, (6, 1), XAVIER),
     sm(75, (6, 3), TURING).costs_as(75),

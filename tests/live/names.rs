@@ -288,8 +288,8 @@ fn base(name: &str) -> String {
 fn own(source: &str) -> Wrong {
     let tree = parse(source);
     let names = Names::of(&tree);
-    let unknown = names.uses().iter().filter(|it| it.meaning.is_none());
-    let texts = unknown.map(|it| it.span.text(source).to_string());
+    let unknown = names.uses().iter().filter(|it| it.meaning().is_none());
+    let texts = unknown.map(|it| it.span().text(source).to_string());
     let double = names.symbols().filter(|(_, it)| it.is_double);
     let doubles = double.map(|(_, it)| base(it.name.text(source)));
     (texts.filter(|it| it != "%tid").collect(), doubles.collect())

@@ -331,6 +331,47 @@ fn results_may_be_tested_for_zero() {
     report("tests for zero", &kernel_refusals("zero", &cases, TEST));
 }
 
+/// Each target takes what is written for it in a text of the lowest version that it has.
+#[test]
+#[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
+fn old_texts_stay_as_old() {
+    let scratch = Scratch::new("old-texts");
+    let file = scratch.0.join("module.ptx");
+    let mut random = Random(4);
+    let (mut complaints, mut taken) = (Vec::new(), Vec::new());
+    for target in Target::all().filter(|target| target.costs().is_some()) {
+        let version = if target.has(Feature::Ptxas13) { "13.5" } else { "12.9" };
+        let (since, arch) = (target.since(), target.to_string());
+        let head = format!(".version {since}\n.target {target}\n.address_size 64\n");
+        // ptxas builds for neither sm_82 nor sm_101.
+        if assemble(version, &["-arch", &arch], &head, &file).is_err() {
+            continue;
+        }
+        let mut text = head;
+        for (at, own) in sample(400, random.next()).iter().enumerate() {
+            let _ = write!(
+                text,
+                ".visible .entry k{at}(.param .u64 q)\n{{\n.reg .b64 p;\n.reg .b32 a, b, c, d;\n\
+                 ld.param.u64 p, [q];\nld.global.u32 a, [p];\nld.global.u32 b, [p+4];\n\
+                 ld.global.u32 c, [p+8];\n{own}\nst.global.u32 [p], d;\nret;\n}}\n"
+            );
+        }
+        let (module, _) = vptx::parse(&text);
+        for all in [false, true] {
+            let options = RewriteOptions::default().with_all(all);
+            let rewritten = rewrite(&module, &options).expect("a target");
+            let count = rewritten.changes.iter().filter(|it| it.outcome.is_rewritten()).count();
+            assert!(count > 50, "{target} {all}: {count}");
+            if let Err(error) = assemble(version, &["-arch", &arch], &rewritten.text(), &file) {
+                complaints.push(format!("{target}, PTX {since}, all = {all}: {error}"));
+            }
+        }
+        taken.push(target);
+    }
+    assert!([50, 52, 53, 60, 61, 70, 75].iter().all(|it| taken.contains(&Target::sm(*it))));
+    report("old texts", &complaints);
+}
+
 /// Constants for scalar operands.
 const CONSTANTS: [&str; 8] = ["0", "1", "-1", "5", "255", "0x80000000", "0x7fffffff", "40"];
 

@@ -34,7 +34,7 @@ fn one_instruction() {
     // Nothing was measured on this target.
     insta::assert_snapshot!(
         "old",
-        of("vmax4.u32.s32.u32.sat d.b31, a, b.b7777, c;", &["--target", "sm_61"])
+        of("vmax4.u32.s32.u32.sat d.b31, a, b.b7777, c;", &["--target", "sm_72"])
     );
 }
 
@@ -395,8 +395,8 @@ fn the_summary_says_why_instructions_stay() {
          nothing is cheaper on sm_90\n"
     );
     assert_eq!(
-        said(&module("8.0", "sm_60", rewritten)),
-        "0 of 1 video instruction rewritten; 1 stays: costs on sm_60 are not known; --all \
+        said(&module("8.0", "sm_72", rewritten)),
+        "0 of 1 video instruction rewritten; 1 stays: costs on sm_72 are not known; --all \
          rewrites all the same\n"
     );
 }

@@ -38,10 +38,10 @@ pub(crate) fn measured_classes() -> Classes {
 }
 
 /// How many statements of ordinary PTX stand for the instructions to measure, by mnemonic and
-/// target. A longer sequence of the same cost is another number here: its cost was not measured.
+/// target; none for those that a target has in hardware. A longer sequence of the same cost is another number here: its cost was not measured.
 pub(crate) fn statements(
     classes: &Classes,
-    strategy: impl Fn(&(String, usize), &Instruction, usize) -> Strategy,
+    strategy: impl Fn(&(String, usize), &Instruction, usize) -> Option<Strategy>,
 ) -> String {
     let mut text = String::from("mnemonic");
     for target in Target::measured() {
@@ -52,12 +52,13 @@ pub(crate) fn statements(
         for (column, &target) in Target::measured().iter().enumerate() {
             let gate = Gate::new(target, None);
             let lines = |class: &(String, usize), it: &Instruction| {
-                let sequence = strategy(class, it, column).sequence(it, Semantics::Ptxas13, gate);
-                sequence.expect("it was measured").lines().len()
+                let own = strategy(class, it, column)?;
+                let sequence = own.sequence(it, Semantics::Ptxas13, gate);
+                Some(sequence.expect("it was measured").lines().len())
             };
             let own = classes.iter().flat_map(|(class, all)| all.iter().map(move |it| (class, it)));
             let own = own.filter(|(_, it)| it.mnemonic() == mnemonic);
-            let count: usize = own.map(|(class, it)| lines(class, it)).sum();
+            let count: usize = own.filter_map(|(class, it)| lines(class, it)).sum();
             write!(text, "\t{count}").expect("a string");
         }
     }

@@ -110,7 +110,7 @@ impl Instruction {
     /// of its best sequence. Instructions with constants cost at most as much as with
     /// registers. A guard changes little, except where it makes the sequence the longer
     /// one: such instructions have costs of their own. `None` where nothing was measured:
-    /// before `sm_50`, on `sm_72`, and where both sources are one register of which ptxas makes
+    /// before `sm_50`, on `sm_62` and `sm_72`, and where both sources are one register of which ptxas makes
     /// use. Before `sm_75`, also for scalar instructions that the GPU executes, and for those whose
     /// results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {

@@ -287,9 +287,35 @@ impl Native {
                 let positive = self.max(Type::S32, average, word(zero));
                 self.add(positive, word(self.each(quarter)))
             }
+            (SimdOp::Avrg, Some(Type::S32)) => self.saturated_average(x, y),
             // Another strategy computes these with as few instructions.
-            (SimdOp::Avrg, _) => return None,
+            (SimdOp::Avrg, None) => return None,
         })
+    }
+
+    /// The average of an unsigned and a signed lane, clamped to signed lanes.
+    fn saturated_average(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let ones = self.each(1);
+        // Not 0 where the exact sum is positive. An odd sum that is not is rounded down.
+        let flipped = self.flipped(x, self.top());
+        let sum = self.add_sat(Type::S32, flipped, y);
+        let sum = self.flipped(sum, self.top());
+        let up = self.min(Type::U32, sum, word(ones));
+        let half = self.half(x, y);
+        let both = self.builder.lop3(flipped, y, up, |x, y, up| (x & y) | ((x | y) & up));
+        // `both` is signed, and `half` is not negative: it is larger by a quarter of the range.
+        self.add_sat(Type::S32, both, half)
+    }
+
+    /// The average of an unsigned and a signed lane, less a quarter of the unsigned range.
+    fn mixed_average(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let x = self.flipped(x, self.top());
+        let sum = self.add_sat(Type::S32, x, y);
+        // The lowest bit is set where the exact sum is positive, and the top bit always.
+        let bits = self.min(Type::S32, sum, word(self.top() | self.each(1)));
+        self.signed_average(x, y, bits)
     }
 
     /// The operands, the unsigned one first.
@@ -300,19 +326,24 @@ impl Native {
     fn saturated_sum(&mut self, x: Arg, y: Arg, dtype: Type) -> Arg {
         let (atype, btype, top) = (self.simd.atype, self.simd.btype, self.top());
         if atype == btype {
-            let sum = self.add_sat(atype, x, y);
             return match (atype, dtype) {
                 (Type::U32, Type::S32) => {
-                    let greatest = self.greatest();
+                    let (sum, greatest) = (self.add_sat(atype, x, y), self.greatest());
                     self.min(Type::U32, sum, greatest)
+                }
+                (Type::S32, Type::U32) if self.is_bytes() => {
+                    let negative = self.builder.push(Opcode::SubSat4(atype), &[word(0), x]);
+                    let least = self.min(atype, y, negative);
+                    self.sub(y, least)
                 }
                 (Type::S32, Type::U32) => {
                     // The clamped sum has the sign of the exact one.
+                    let sum = self.add_sat(atype, x, y);
                     let negative = self.builder.permute(sum, word(0), spreading(self.simd.bits));
                     let whole = self.add(x, y);
                     self.builder.lop3(whole, negative, negative, |x, m, _| x & !m)
                 }
-                _ => sum,
+                _ => self.add_sat(atype, x, y),
             };
         }
         let (x, y) = self.in_order(x, y);
@@ -361,9 +392,9 @@ impl Native {
             (x, y, self.simd.atype)
         } else {
             // A minimum is at most the signed lane, a maximum at least the unsigned lane. The
-            // other one is clamped to the result's type.
+            // other one is clamped to the result's type, as is the unsigned lane if the result is.
             let (x, y) = self.in_order(x, y);
-            if least {
+            if least || saturated == Some(Type::S32) {
                 let greatest = self.greatest();
                 (self.min(Type::U32, x, greatest), y, Type::S32)
             } else {
@@ -552,6 +583,12 @@ impl Native {
         if op == SimdOp::AbsDiff && !is_same {
             // They have nine bits. z3 does not prove sums of the larger and the smaller lanes.
             return None;
+        }
+        if op == SimdOp::Avrg && !is_same {
+            let averages = self.mixed_average(x, y);
+            let lanes: i32 = counts.iter().sum();
+            let moved = self.builder.add(c, word((lanes << (self.simd.bits - 2)) as u32));
+            return Some(self.dot(averages, Type::S32, counts, moved));
         }
         let ty = match op {
             SimdOp::AbsDiff => Type::U32,
