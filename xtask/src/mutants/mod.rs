@@ -65,7 +65,7 @@ fn mutants(arguments: &[String]) -> Outcome {
     println!("{} of {} places; {constant} functions are const", drawn.len(), all.len());
     // The number of a mutant in the build is its index here.
     let all: Vec<Mutant> = drawn.iter().map(|&id| all[id].clone()).collect();
-    let tree = Tree::new(folder.clone())?;
+    let tree = Tree::new(&folder)?;
     let (on, programs) = tree.build(&all)?;
     println!("{} compile; built after {} s", on.len(), start.elapsed().as_secs());
     let scratch = folder.join("scratch");

@@ -333,10 +333,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 Expr::Try(of) => {
                     matches!(*of.expr, Expr::Call(_) | Expr::MethodCall(_) | Expr::Macro(_))
                 }
-                Expr::Binary(_) => true,
-                Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) => true,
-                Expr::Return(_) | Expr::Continue(_) => true,
-                _ => false,
+                Expr::Binary(_) | Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) => true,
+                other => matches!(other, Expr::Return(_) | Expr::Continue(_)),
             },
             Stmt::Macro(statement) => {
                 let name = statement.mac.path.segments.last().map(|name| name.ident.to_string());

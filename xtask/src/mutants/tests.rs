@@ -43,7 +43,7 @@ impl Suite {
         for program in programs {
             let mut list = Command::new(program);
             list.args(["--list", "--format", "terse"]).current_dir(folder);
-            let ignored = output(&mut list.arg("--ignored"))?;
+            let ignored = output(list.arg("--ignored"))?;
             let mut list = Command::new(program);
             let all = output(list.args(["--list", "--format", "terse"]).current_dir(folder))?;
             let tests = all.lines().filter(|line| !ignored.lines().any(|other| other == *line));

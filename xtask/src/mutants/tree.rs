@@ -56,7 +56,7 @@ struct Moved {
 
 impl Tree {
     /// Copies what git knows or would add. What has not changed keeps its time.
-    pub fn new(folder: PathBuf) -> Outcome<Tree> {
+    pub fn new(folder: &Path) -> Outcome<Tree> {
         let listed = output(&mut words(
             "git ls-files -z --cached --others --exclude-standard --deduplicate",
         ))?;
