@@ -122,9 +122,12 @@ fn shown(error: &impl Display) -> Message {
     Message::Notification(Notification::new("window/showMessage".into(), params))
 }
 
+/// The name of a request, and what answers it.
+type Question = (&'static str, fn(&Server, Value) -> Answer);
+
 /// The requests that change nothing. It is a table, not a `match`: so the compiler keeps their code
 /// apart, and a page loads that of each one when it is asked for.
-static QUESTIONS: [(&str, fn(&Server, Value) -> Answer); 18] = [
+static QUESTIONS: [Question; 18] = [
     ("textDocument/diagnostic", |it, value| answer(it.diagnostic(&params(value)?)?)),
     ("textDocument/codeAction", |it, value| answer(it.code_actions(&params(value)?)?)),
     ("textDocument/hover", |it, value| answer(it.hover(&params(value)?)?)),

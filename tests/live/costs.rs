@@ -145,7 +145,7 @@ fn instructions(elf: &[u8], count: usize, target: Target) -> Vec<Count> {
     counts
 }
 
-/// The same for targets before sm_70. An instruction has 8 bytes, and every fourth word says when
+/// The same for targets before `sm_70`. An instruction has 8 bytes, and every fourth word says when
 /// the next three start. Those that only wait are not counted.
 fn short_instructions(code: &[u8]) -> Count {
     const NOP: u16 = 0x50b0;
@@ -335,7 +335,7 @@ fn guarded_samples(cells: &Cells) -> Classes {
     // On sm_70, few of the pairs of lanes that one class has make a guarded sum slower.
     for (form, mnemonic) in rows() {
         if form.sources == Sources::Lanes(LaneWidth::Halves) {
-            for head in heads(form, mnemonic).iter().filter(|head| head.ends_with(".add")) {
+            for head in heads(form, mnemonic).iter().filter(|head| head.contains(".add")) {
                 for (d, a) in ["", ".h0", ".h1"].iter().flat_map(|d| (0..16).map(move |a| (d, a))) {
                     add(format!("{head} d{d}, a.h{}{}, b, c;", a / 4, a % 4));
                 }

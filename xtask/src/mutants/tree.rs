@@ -134,13 +134,13 @@ impl Tree {
         }
         let build =
             "cargo test --no-run --locked --lib --test library --test program --features batch";
-        let built = self.cargo(build).output()?;
-        let log = String::from_utf8_lossy(&built.stderr);
+        let output = self.cargo(build).output()?;
+        let log = String::from_utf8_lossy(&output.stderr);
         let changed = mutants.iter().map(|mutant| mutant.file.as_str());
         for file in changed.chain(["src/lib.rs"]) {
             fs::copy(root().join(file), self.folder.join(file))?;
         }
-        if !built.status.success() {
+        if !output.status.success() {
             return Err(Failure::Message(format!("the tests do not build:\n{log}")));
         }
         let programs = log.lines().filter_map(|line| {
