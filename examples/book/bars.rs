@@ -38,7 +38,7 @@ pub(crate) fn chart(title: &str, place: &str, bars: &[Bar]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"{height}\" \
          viewBox=\"0 0 680 {height}\" role=\"img\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
          <rect class=\"before\" x=\"{left}\" y=\"14\" width=\"12\" height=\"12\"/>\n\
-         <text x=\"{}\" y=\"24\">as ptxas 13.5 emulates it{place}</text>\n\
+         <text x=\"{}\" y=\"24\">as ptxas emulates it{place}</text>\n\
          <rect class=\"after\" x=\"{}\" y=\"14\" width=\"12\" height=\"12\"/>\n\
          <text x=\"{}\" y=\"24\">as vptx rewrites it</text>\n\
          <text class=\"note\" x=\"{left}\" y=\"44\">machine instructions, on average over all \
