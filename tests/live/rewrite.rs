@@ -414,6 +414,8 @@ fn overlap_module(target: Target, cases: &[Case], some: &[usize]) -> String {
     for &at in some {
         let _ = write!(module, ".visible .entry k{at}(.param .u64 p)\n{{\n.reg .b64 %q;\n");
         for (ty, letter) in CLASSES {
+            let is_new = ty == ".f16x2" && !target.has(Feature::FloatHalves);
+            let ty = if is_new { ".b32" } else { ty };
             let _ = writeln!(module, ".reg {ty} %{letter}<4>;");
         }
         module.push_str(".reg .pred %p;\nld.param.u64 %q, [p];\n");
