@@ -22,8 +22,7 @@ use crate::video::{Instruction, Register, is_one_register, numbered};
 #[derive(Default)]
 pub(super) struct Shapes {
     numbers: Map<Box<str>, u32>,
-    /// Those that [`Rough`] has.
-    rough: Vec<u32>,
+    rough: Rough,
 }
 
 impl Shapes {
@@ -32,18 +31,19 @@ impl Shapes {
         if let Some(number) = self.numbers.get(text) {
             return (*number, false);
         }
-        let number = self.rough.len() as u32;
+        let number = self.rough.0.len() as u32;
         self.numbers.insert(text.into(), number);
-        self.rough.push(number);
+        self.rough.0.push(number);
         (number, true)
     }
 
     pub(super) fn into_rough(self) -> Rough {
-        Rough(self.rough)
+        self.rough
     }
 }
 
 /// For each shape, the one without types that say no more than a width.
+#[derive(Default)]
 pub(super) struct Rough(Vec<u32>);
 
 impl Rough {
@@ -200,7 +200,7 @@ impl<'s> Outline<'s> {
     /// The number of blocks around a statement; at most 255.
     pub(super) fn depth(&self, statement: &Statement) -> u8 {
         let around = std::iter::successors(self.syntax(statement).parent(), |it| it.parent());
-        // A function and its body are one of these.
+        // The body of a function is no block of its own.
         around.skip(1).take(u8::MAX.into()).count() as u8
     }
 
@@ -446,10 +446,10 @@ impl Reader<'_, '_> {
         {
             self.shape.replace_range(range, plain);
             let (rough, _) = self.shapes.number(&self.shape);
-            self.shapes.rough[shape as usize] = rough;
+            self.shapes.rough.0[shape as usize] = rough;
         }
         if self.ignores_types {
-            shape = self.shapes.rough[shape as usize];
+            shape = self.shapes.rough.0[shape as usize];
         }
         let statement = Statement { index: statement.index(), shape, holes };
         if self.in_function {

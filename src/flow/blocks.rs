@@ -9,7 +9,7 @@ use super::dominators::{Dominators, Loop, loops};
 use super::effects::{self, accesses};
 use super::{Access, NameAccess, Reaching};
 use crate::hash::{Map, Set};
-use crate::names::{Meaning, Names, SymbolId};
+use crate::names::{Meaning, Names, SymbolId, Use};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
@@ -420,7 +420,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             self.next_use += 1;
         }
         let near = uses.get(self.next_use).filter(|near| near.span().start == name.start);
-        near.map_or_else(|| self.meaning(name), super::super::names::Use::meaning)
+        near.map_or_else(|| self.meaning(name), Use::meaning)
     }
 
     fn symbol(&self, name: Span) -> Option<SymbolId> {

@@ -3,6 +3,7 @@
 use super::structure::{ModuleSubject, place_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Map;
+use crate::names::Use;
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let (names, source) = (subject.names, subject.source());
@@ -24,10 +25,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         )
         .label("the second declaration");
         // A second body belongs to the symbol of the first.
-        let own = names
-            .uses_of_symbol(id)
-            .map(super::super::names::Use::span)
-            .find(|span| *span != symbol.name);
+        let own = names.uses_of_symbol(id).map(Use::span).find(|span| *span != symbol.name);
         let other = if before == symbol.name { own } else { Some(before) };
         if let Some(other) = other {
             diagnostic = diagnostic.related(other, "another one");

@@ -2,14 +2,14 @@
 
 use super::structure::ModuleSubject;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::names::Use;
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let (names, source) = (subject.names, subject.source());
     for function in subject.tree.functions().filter(|it| it.body().is_some()) {
         let parameters = function.results().chain(function.parameters());
         for name in parameters.filter_map(|it| it.name()).map(|it| it.name()) {
-            let Some(meaning) = names.use_of(name).and_then(super::super::names::Use::meaning)
-            else {
+            let Some(meaning) = names.use_of(name).and_then(Use::meaning) else {
                 continue;
             };
             if names.uses_of(meaning).any(|it| !it.declares()) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 
 use vptx::flow::{Access, Flow};
-use vptx::names::{Meaning, Names, SymbolKind};
+use vptx::names::{Meaning, Names, SymbolKind, Use};
 use vptx::source::{Span, decode};
 use vptx::syntax::{self, Tree};
 
@@ -594,7 +594,7 @@ fn flows_of(text: &str, path: &str) -> [usize; 2] {
             let [start, end] = [statement.span().start, statement.span().end]
                 .map(|bound| names.uses().partition_point(|it| it.span().start < bound));
             let inside = names.uses()[start..end].iter().filter(|it| it.meaning().is_some());
-            let known = inside.map(vptx::names::Use::span);
+            let known = inside.map(Use::span);
             let found: Vec<Span> = flow.accesses(at).iter().map(|it| it.span).collect();
             assert_eq!(found, known.collect::<Vec<_>>(), "{path}: {}", statement.span().text(text));
             let both = flow.accesses(at).iter().find(|it| it.access == Access::ReadWrite);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Task;
-use crate::work::{Failure, Outcome, Scratch, command, exists, root, run, words};
+use crate::work::{Failure, Options, Outcome, Scratch, command, exists, root, run, target, words};
 
 pub const TASKS: &[Task] = &[Task {
     name: "faults",
@@ -75,13 +75,12 @@ struct Case<'a> {
 
 fn faults(arguments: &[String]) -> Outcome {
     let (mut kills, mut together, mut only) = (100, 100, String::new());
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let mut value = || rest.next().ok_or(Failure::Usage);
-        match option.as_str() {
-            "--kills" => kills = value()?.parse().map_err(|_| Failure::Usage)?,
-            "--together" => together = value()?.parse().map_err(|_| Failure::Usage)?,
-            "--only" => only.clone_from(value()?),
+    let mut options = Options::new(arguments);
+    while let Some(option) = options.next() {
+        match option {
+            "--kills" => kills = options.value()?,
+            "--together" => together = options.value()?,
+            "--only" => only = options.value()?,
             _ => return Err(Failure::Usage),
         }
     }
@@ -89,9 +88,7 @@ fn faults(arguments: &[String]) -> Outcome {
         return Err(Failure::Missing("strace is missing".into()));
     }
     run(&mut words("cargo build --quiet --locked"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| root().join("target"), PathBuf::from);
-    let program = target.join("debug/vptx");
+    let program = target().join("debug/vptx");
     let mut troubles = 0;
     for (line, files) in COMMANDS.iter().filter(|(line, _)| line.starts_with(&only)) {
         let scratch = Scratch::new()?;

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::str::FromStr;
 use std::{fs, io};
 
 /// Why a command did not succeed.
@@ -33,6 +34,30 @@ pub fn root() -> &'static Path {
 /// The folder that `scripts/cuda-tools` installs into.
 pub fn tools() -> PathBuf {
     std::env::var_os("VPTX_CUDA_DIR").map_or_else(|| root().join(".cuda"), PathBuf::from)
+}
+
+/// The folder that cargo builds into.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Options of a command, most with a value after them.
+pub struct Options<'a>(std::slice::Iter<'a, String>);
+
+impl<'a> Options<'a> {
+    pub fn new(arguments: &'a [String]) -> Options<'a> {
+        Options(arguments.iter())
+    }
+
+    /// The next option.
+    pub fn next(&mut self) -> Option<&'a str> {
+        self.0.next().map(String::as_str)
+    }
+
+    /// The value of the option.
+    pub fn value<T: FromStr>(&mut self) -> Outcome<T> {
+        self.next().and_then(|value| value.parse().ok()).ok_or(Failure::Usage)
+    }
 }
 
 /// A program with arguments, which starts in the root.

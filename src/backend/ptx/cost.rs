@@ -4,12 +4,13 @@
 //!
 //! `cargo xtask measure-costs` writes `costs.txt`. The first part has a line for each
 //! mnemonic with its modifiers, sorted. The line has a row number of the last part for each class
-//! of operands, `---` where none was measured, and nothing where it is the one before. A line whose modifiers end in `@` has the costs with a guard,
-//! where they differ; one that ends in `=`, those of lanes combined with themselves. The second
-//! part is the names of the columns, which are targets. A row of the last part has for each column
-//! the cost of ptxas' own expansion, the cost of the best sequence, and the strategy of that
-//! sequence, such as `23>1@97`, and both costs weighted by throughput if one is another number.
-//! Where it has nothing, the costs are those of the column before.
+//! of operands, `---` where none was measured, and nothing where it is the one before. A line whose
+//! modifiers end in `@` has the costs with a guard, where they differ; one that ends in `=`, those
+//! of lanes combined with themselves. The second part is the names of the columns, which are
+//! targets. A row of the last part has for each column the cost of ptxas' own expansion, the cost of
+//! the best sequence, and the strategy of that sequence, such as `23>1@97`, and both costs weighted
+//! by throughput if one is another number. Where it has nothing, the costs are those of the column
+//! before.
 
 use std::iter;
 use std::sync::OnceLock;
@@ -110,9 +111,9 @@ impl Instruction {
     /// of its best sequence. Instructions with constants cost at most as much as with
     /// registers. A guard changes little, except where it makes the sequence the longer
     /// one: such instructions have costs of their own. `None` where nothing was measured:
-    /// before `sm_50`, on `sm_62` and `sm_72`, and where both sources are one register of which ptxas makes
-    /// use. Before `sm_75`, also for scalar instructions that the GPU executes, and for those whose
-    /// results depend on the release of ptxas.
+    /// before `sm_50`, on `sm_62` and `sm_72`, and where both sources are one register of which
+    /// ptxas makes use. Before `sm_75`, also for scalar instructions that the GPU executes, and for
+    /// those whose results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {
         let measured = self.measured_cost(target)?;
         if is_native(self, target) {

@@ -5,7 +5,7 @@ use crate::flow::{Flow, Graph};
 use crate::hash::Set;
 use crate::ir::Range;
 use crate::module::VideoStatement;
-use crate::names::{Meaning, Names, SymbolKind};
+use crate::names::{Meaning, Names, SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{Instruction, OperandKind, StatementKind, parse_function};
 use crate::video::Register;
@@ -135,7 +135,7 @@ impl Definition {
                 value.bits().map_or(Definition::Other, |bits| Definition::Constant(bits as u32))
             }
             Some(OperandKind::Name(name)) => {
-                let meaning = names.use_of(name).and_then(crate::names::Use::meaning);
+                let meaning = names.use_of(name).and_then(Use::meaning);
                 let is_register =
                     |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
                 meaning.filter(is_register).map_or(Definition::Plain, Definition::Copy)

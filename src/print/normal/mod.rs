@@ -145,7 +145,8 @@ fn joined(
     options: NormalOptions,
     in_parallel: bool,
 ) -> Option<Vec<String>> {
-    let globals = Globals::new(parts.iter().map(|(reading, _)| reading))?;
+    let readings: Vec<&Reading> = parts.iter().map(|(reading, _)| reading).collect();
+    let globals = Globals::new(&readings)?;
     let layout = FormatOptions::default();
     let work = |(reading, place): (Reading, PartPlace), kept: &mut Kept| {
         let text = Plain::new(reading, &globals, options).text();
@@ -167,7 +168,7 @@ fn laid_out_anew(reading: Reading, options: NormalOptions, in_parallel: bool) ->
     if reading.names.unended.is_some() {
         return None;
     }
-    let globals = Globals::new([&reading])?;
+    let globals = Globals::new(&[&reading])?;
     formatted(&Plain::new(reading, &globals, options).text(), in_parallel)
 }
 

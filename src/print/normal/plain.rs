@@ -141,14 +141,12 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         let Some(mut last) = self.last else { return };
         for &token in &self.tokens[self.at..] {
             let start = token.start();
+            let between = &self.source.as_bytes()[self.end..start as usize];
+            // A modifier may join its opcode.
             let is_usual = start < self.next_place
-                && !matches!(token.kind(), TokenKind::Number)
-                && !token.is(b'-')
-                && match &self.source.as_bytes()[self.end..start as usize] {
-                    [] => !last.is(b';'),
-                    // A modifier may join its opcode.
-                    between => may_stay(last, between) && !token.is_modifier(self.source),
-                };
+                && !may_be_number(token)
+                && may_stay(last, between)
+                && (between.is_empty() || !token.is_modifier(self.source));
             if !is_usual {
                 break;
             }
@@ -167,7 +165,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         let (mut last, mut new, mut is_number) = (first, None, false);
         if matches!(first.kind(), TokenKind::Ident) {
             new = self.new_name(start).map(Cow::from);
-        } else if (matches!(first.kind(), TokenKind::Number) || first.is(b'-'))
+        } else if may_be_number(first)
             && self.statement().has_number_at(start)
             && let Some((spelled, end)) = self.number(first)
         {
@@ -286,6 +284,11 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
             self.text.push(' ');
         }
     }
+}
+
+/// Whether a number may start with a token.
+fn may_be_number(token: Token) -> bool {
+    matches!(token.kind(), TokenKind::Number) || token.is(b'-')
 }
 
 /// Whether what stands after a token may stay: what the formatter makes of it does not differ

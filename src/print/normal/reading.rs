@@ -189,16 +189,10 @@ pub(super) struct Globals<'s> {
 impl<'s> Globals<'s> {
     /// Names the variables of a text in the order of their use. `None` if a name may mean
     /// something else in a part than in the whole.
-    pub(super) fn new<'r>(
-        parts: impl IntoIterator<Item = &'r Reading<'s>, IntoIter: Clone>,
-    ) -> Option<Globals<'s>>
-    where
-        's: 'r,
-    {
-        let parts = parts.into_iter();
+    pub(super) fn new(parts: &[&Reading<'s>]) -> Option<Globals<'s>> {
         let mut globals = Globals::default();
         let mut declared: Map<&str, usize> = Map::default();
-        for (part, at) in parts.clone().zip(0..) {
+        for (part, at) in parts.iter().zip(0..) {
             globals.kept.extend(&part.kept);
             for own in part.shared.iter().filter(|it| it.is_own) {
                 if declared.insert(own.name, at).is_some() {
@@ -211,7 +205,7 @@ impl<'s> Globals<'s> {
             return None;
         }
         let (mut used, mut foreign) = (Vec::new(), Set::default());
-        for (part, at) in parts.clone().zip(0..) {
+        for (part, at) in parts.iter().zip(0..) {
             for shared in &part.shared {
                 match declared.get(shared.name) {
                     Some(declared) if *declared <= at => used.push(shared.name),
@@ -233,7 +227,7 @@ impl<'s> Globals<'s> {
                     && !stays
             })
         };
-        if parts.clone().count() > 1 && parts.clone().any(is_in_doubt) {
+        if parts.len() > 1 && parts.iter().copied().any(is_in_doubt) {
             return None;
         }
         globals.kept.extend(foreign);

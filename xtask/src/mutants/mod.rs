@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::Task;
-use crate::work::{Failure, Outcome, root};
+use crate::work::{Failure, Options, Outcome, root, target};
 use tests::Verdict;
 use tree::{Mutant, Tree};
 
@@ -38,22 +38,19 @@ Two cores take about ten minutes, and six seconds for each mutant.",
 fn mutants(arguments: &[String]) -> Outcome {
     let (mut seed, mut count, mut least) = (1, 100, 0);
     let (mut below, mut again) = ("src/".to_owned(), false);
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let mut value = || rest.next().ok_or(Failure::Usage);
-        match option.as_str() {
-            "--seed" => seed = value()?.parse().map_err(|_| Failure::Usage)?,
-            "--count" => count = value()?.parse().map_err(|_| Failure::Usage)?,
-            "--least" => least = value()?.parse().map_err(|_| Failure::Usage)?,
-            "--in" => below.clone_from(value()?),
+    let mut options = Options::new(arguments);
+    while let Some(option) = options.next() {
+        match option {
+            "--seed" => seed = options.value()?,
+            "--count" => count = options.value()?,
+            "--least" => least = options.value()?,
+            "--in" => below = options.value()?,
             "--again" => again = true,
             _ => return Err(Failure::Usage),
         }
     }
     let start = Instant::now();
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = target.join("mutants");
+    let folder = target().join("mutants");
     let list = folder.join("survivors");
     let (all, constant) = all_mutants()?;
     let drawn = if again {

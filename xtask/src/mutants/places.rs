@@ -101,10 +101,14 @@ impl Finder<'_> {
 
     fn body(
         &mut self,
+        attributes: &[syn::Attribute],
         signature: &syn::Signature,
         block: &syn::Block,
         visit: impl FnOnce(&mut Self),
     ) {
+        if is_test(attributes) {
+            return;
+        }
         if signature.constness.is_some() {
             self.constant += 1;
             return;
@@ -236,11 +240,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        if !is_test(&function.attrs) {
-            self.body(&function.sig, &function.block, |finder| {
-                visit::visit_item_fn(finder, function);
-            });
-        }
+        let syn::ItemFn { attrs, sig, block, .. } = function;
+        self.body(attrs, sig, block, |finder| visit::visit_item_fn(finder, function));
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
@@ -250,19 +251,13 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        if !is_test(&function.attrs) {
-            self.body(&function.sig, &function.block, |finder| {
-                visit::visit_impl_item_fn(finder, function);
-            });
-        }
+        let syn::ImplItemFn { attrs, sig, block, .. } = function;
+        self.body(attrs, sig, block, |finder| visit::visit_impl_item_fn(finder, function));
     }
 
     fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
-        if let Some(block) = &function.default {
-            self.body(&function.sig, block, |finder| {
-                visit::visit_trait_item_fn(finder, function);
-            });
-        }
+        let syn::TraitItemFn { attrs, sig, default: Some(block), .. } = function else { return };
+        self.body(attrs, sig, block, |finder| visit::visit_trait_item_fn(finder, function));
     }
 
     fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
