@@ -13,6 +13,7 @@ use clap_mangen::Man;
 use super::{FAILED, Output, trouble};
 use crate::report::visible_path;
 use crate::workspace::error::reason;
+use crate::workspace::files::put;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -72,7 +73,10 @@ fn page(command: &Command) -> Man {
 fn write_all(program: &Command, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for command in iter::once(program).chain(program.get_subcommands()) {
-        page(command).generate_to(folder)?;
+        let page = page(command);
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        put(&folder.join(page.get_filename()), &[text])?;
     }
     Ok(())
 }

@@ -138,13 +138,18 @@ impl Lock {
         loop {
             let mut options = Access::Walked.options();
             let file = options.create(true).truncate(false).write(true).open(&path)?;
-            match file.lock() {
+            let locked = match file.lock() {
                 // Without locks, a changed file is still detected when it is replaced.
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
-                locked => locked?,
-            }
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+                locked => locked,
+            };
             // The run before may have removed the lock file when it finished.
-            if is_at(&file, &path)? {
+            let held = locked.and_then(|()| is_at(&file, &path));
+            if held.is_err() && cfg!(unix) {
+                // It would stay. If another run holds it, that one still detects changes.
+                let _ = std::fs::remove_file(&path);
+            }
+            if held? {
                 let ((), listed) = Listed::new(|| Ok(((), path.clone())))?;
                 return Ok(Lock { path, _listed: listed, _file: file });
             }
