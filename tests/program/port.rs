@@ -304,4 +304,7 @@ fn a_check_writes_nothing() {
         assert_eq!(port(&folder, arguments, "").status, 1, "{arguments:?}");
         assert_eq!((text(&folder, "a.cu").as_str(), names(&folder)), (SOURCE, vec!["a.cu".into()]));
     }
+    // What would become of standard input is not printed.
+    let run = port(&folder, &["--to", "c", "--check", "-"], SOURCE);
+    assert_eq!((run.status, run.stdout.contains("__device__")), (1, false), "{}", run.stdout);
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::fatbin::{fat_binary, library, plain};
 use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 
 const MODULE: &str = "\
@@ -433,4 +434,18 @@ fn a_text_of_a_binary_that_cannot_be_written() {
     assert!(folder.0.join("out/a.2.sm_90.ptx").is_file());
     std::fs::remove_dir(folder.0.join("out/a.1.sm_75.ptx")).unwrap();
     assert_eq!(vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"").status, 0);
+}
+
+#[test]
+fn a_text_of_a_binary_without_a_target() {
+    let folder = Folder::new("rewrite-binary-target");
+    let text =
+        ".version 8.0\n.func f(.reg .b32 d, .reg .b32 a) { vmin2.u32.u32.u32 d, a, a, a; }\n";
+    let binary = library(&[fat_binary(&[plain(90, text)]), fat_binary(&[plain(90, MODULE)])]);
+    std::fs::write(folder.0.join("a.bin"), binary).unwrap();
+    let run = vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"");
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("--target"), "{}", run.stderr);
+    // The other text is written.
+    assert_eq!(std::fs::read_dir(folder.0.join("out")).unwrap().count(), 1);
 }
