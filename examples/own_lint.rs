@@ -81,7 +81,7 @@ pub(crate) fn lint(source: &str, language: Language) -> Vec<Diagnostic> {
     };
     let mut found = vptx::check(source, &options);
     // This house does not mind one rule of vptx.
-    found.retain(|found| found.code != Code::V510);
+    found.retain(|found| found.code != Code::UnreadSource);
     found.extend(unsuppressed(source, &options, own));
     found.sort_by_key(|found| found.span);
     found

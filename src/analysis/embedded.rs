@@ -49,7 +49,7 @@ pub(super) fn visit(
         take(all);
     };
     // Most sources have none.
-    let every = options.every_module && options.rules.contains(Code::V705);
+    let every = options.every_module && options.rules.contains(Code::AsmOutputUnwritten);
     let initial = if every { None } else { Some(b'v') };
     for asm in embed::statements_with(source, joined.as_ref(), host, initial) {
         while let Some(module) = modules.next_if(|it| it.span.start < asm.span.start) {
@@ -224,14 +224,14 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
 
 /// The `asm` statements of a source that are not read, in order, if they are asked for.
 fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
-    if !options.rules.contains(Code::V704) {
+    if !options.rules.contains(Code::UnreadAsm) {
         return Vec::new();
     }
     let skipped = embed::unread(source, host, options.headers.as_ref()).into_iter();
     let found = skipped.map(|Skipped { span, reason }| {
         let what = if reason == SkipReason::Module { "a string" } else { "an `asm` statement" };
         let message = format!("not read: {what} {}", reason.text());
-        let mut found = Diagnostic::new(Code::V704, span, message);
+        let mut found = Diagnostic::new(Code::UnreadAsm, span, message);
         found.statement = Some(span);
         found
     });
@@ -266,7 +266,9 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         if self.checker.options.targets.is_empty() {
             // The source may be built for targets that lack the replacement.
             let found = self.checker.diagnostics[before..].iter_mut();
-            for diagnostic in found.filter(|diagnostic| diagnostic.code == Code::V601) {
+            for diagnostic in
+                found.filter(|diagnostic| diagnostic.code == Code::EmulatedInstruction)
+            {
                 for fix in &mut diagnostic.fixes {
                     fix.applicability = Applicability::DisplayOnly;
                 }
@@ -275,7 +277,8 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         if self.asm.unknown_operands_in(span).next().is_some() {
             // A statement with unknown operands has an error, so its cost does not matter.
             let found = self.checker.diagnostics.split_off(before);
-            let found = found.into_iter().filter(|diagnostic| diagnostic.code != Code::V601);
+            let found =
+                found.into_iter().filter(|diagnostic| diagnostic.code != Code::EmulatedInstruction);
             self.checker.diagnostics.extend(found);
         }
         let subject = AsmSubject {

@@ -138,8 +138,8 @@ impl Guess {
     fn of(choice: &Choice<'_>) -> Option<Guess> {
         let Diagnostic { code, severity, .. } = *choice.diagnostic;
         let guessed = choice.fix.applicability == Applicability::Unsafe
-            && (severity == Severity::Error || code == Code::V509);
-        let names = matches!(code, Code::V101 | Code::V102);
+            && (severity == Severity::Error || code == Code::ReplacedDestination);
+        let names = matches!(code, Code::UnknownInstruction | Code::UnknownModifier);
         guessed.then_some(Guess { zone: choice.zone, names })
     }
 
@@ -458,7 +458,7 @@ mod tests {
         // Ordinary PTX does not replace a guess, either.
         let options = CheckOptions::default()
             .with_target(Some(crate::isa::Target::sm(90)))
-            .with_rules(crate::diagnostic::RuleSet::DEFAULT.with(Code::V601));
+            .with_rules(crate::diagnostic::RuleSet::DEFAULT.with(Code::EmulatedInstruction));
         let legal = "vmin2.s32.s32.s32 d, a, b, c;";
         let replaced = fix(legal, &options, Applicability::Unsafe).text;
         assert!(!replaced.contains("vmin2"), "{replaced}");
@@ -479,7 +479,11 @@ mod tests {
         let finding = |start: u32, end: u32| {
             let span = Span::new(start, end);
             let edit = Edit::replace(span, "x");
-            Diagnostic::new(Code::V801, span, "").fix(Applicability::Safe, "", vec![edit])
+            Diagnostic::new(Code::UnusedSuppression, span, "").fix(
+                Applicability::Safe,
+                "",
+                vec![edit],
+            )
         };
         let left = vec![finding(0, 4), finding(2, 6), finding(4, 8), finding(5, 8), finding(9, 9)];
         let text = "abcdefghij".to_string();
@@ -514,7 +518,7 @@ mod tests {
         let done = fixed(text, Applicability::Unsafe);
         // `.clamp` or `.wrap`: there is no single choice.
         assert_eq!(done.text, "vadd4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;");
-        assert_eq!(done.codes, [Code::V101]);
+        assert_eq!(done.codes, [Code::UnknownInstruction]);
         assert_eq!(done.left.len(), 1);
     }
 }

@@ -248,8 +248,9 @@ mod tests {
         let options = [
             CheckOptions::default(),
             CheckOptions::default().with_rules(RuleSet::ERRORS),
-            CheckOptions::default().with_rules(RuleSet::DEFAULT.with(Code::V704)),
-            CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V003).with(Code::V801)),
+            CheckOptions::default().with_rules(RuleSet::DEFAULT.with(Code::UnreadAsm)),
+            CheckOptions::default()
+                .with_rules(RuleSet::NONE.with(Code::UnclosedBrace).with(Code::UnusedSuppression)),
         ];
         let mut numbers = Numbers(5);
         let mut all = 0;
@@ -291,7 +292,10 @@ mod tests {
     /// Statements wait for those that follow, while other findings are handed over.
     #[test]
     fn findings_on_regions_are_in_order() {
-        let costs = RuleSet::NONE.with(Code::V104).with(Code::V601).with(Code::V602);
+        let costs = RuleSet::NONE
+            .with(Code::MissingType)
+            .with(Code::EmulatedInstruction)
+            .with(Code::UnfusedInstructions);
         let others = [PIECES[7], "}", "// vptx: ignore[V602]\n", "ret;\n"];
         let mut numbers = Numbers(7);
         let (mut regions, mut groups) = (0, 0);
@@ -304,13 +308,13 @@ mod tests {
             if at % 300 == 0 {
                 // Several are handed over. The costs of each would take long.
                 text = text.repeat(3 * BATCH / count);
-                rules = RuleSet::NONE.with(Code::V104).with(Code::V602);
+                rules = RuleSet::NONE.with(Code::MissingType).with(Code::UnfusedInstructions);
             }
             let options =
                 CheckOptions::default().with_target(Some(Target::sm(90))).with_rules(rules);
             let mut found = Vec::new();
             let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
-            regions += found.iter().filter(|it| it.code == Code::V602).count();
+            regions += found.iter().filter(|it| it.code == Code::UnfusedInstructions).count();
             groups += found.iter().filter(|it| it.message.contains("one block on")).count();
             assert_eq!((count, found), check_counted(&text, &options), "{text:?}");
         }
@@ -332,7 +336,7 @@ mod tests {
             let options = CheckOptions::default()
                 .with_language(language)
                 .with_target(Some(Target::sm(90)))
-                .with_rules(RuleSet::DEFAULT.with(Code::V602));
+                .with_rules(RuleSet::DEFAULT.with(Code::UnfusedInstructions));
             let (mut most, mut all) = (0, 0);
             check_in_order(&text, &options, &mut |some| {
                 most = most.max(some.len());

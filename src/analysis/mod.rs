@@ -221,7 +221,7 @@ pub(crate) fn read_module<'s>(
     let found = visit_by(false, source, preview.unreadable, options, usize::MAX, sink);
     let (mut diagnostics, version, target) = found.unwrap_or_default();
     // ptxas takes constants that nest deeper: only their statements stay as they are.
-    let is_error = |it: &&Diagnostic| it.is_syntax_error() && it.code != Code::V010;
+    let is_error = |it: &&Diagnostic| it.is_syntax_error() && it.code != Code::NestedTooDeeply;
     let errors = diagnostics.iter().filter(is_error).cloned().collect();
     select(source, preview.is_marked, options, &mut diagnostics);
     (Module { source, version, target, statements, errors }, diagnostics)
@@ -315,7 +315,7 @@ pub(crate) fn unreadable(source: &str) -> Option<Diagnostic> {
 fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     if source.len() > MAX_LEN {
         let message = "the input is larger than 4 GiB";
-        return Some(Diagnostic::new(Code::V008, Span::at(0), message));
+        return Some(Diagnostic::new(Code::BinaryFile, Span::at(0), message));
     }
     if is_listing(source.as_bytes()) {
         let start = source.len() - source.trim_ascii_start().len();
@@ -323,12 +323,12 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
         let span = Span::new(start as u32, end as u32);
         let message = "this is a listing of cuobjdump, not PTX as a whole";
         let help = "`vptx extract` takes the PTX out of it";
-        return Some(Diagnostic::new(Code::V008, span, message).label("no PTX").help(help));
+        return Some(Diagnostic::new(Code::BinaryFile, span, message).label("no PTX").help(help));
     }
     let at = nul? as u32;
     if let Some(order) = utf16(source) {
         let message = format!("this is UTF-16 ({order}), not ASCII or UTF-8");
-        let diagnostic = Diagnostic::new(Code::V008, Span::new(at, at + 1), message)
+        let diagnostic = Diagnostic::new(Code::BinaryFile, Span::new(at, at + 1), message)
             .label("every second byte is NUL")
             .help(
                 "convert it: `iconv -f UTF-16 -t UTF-8 in.ptx > out.ptx`; `>` of PowerShell 5 \
@@ -341,10 +341,13 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     } else {
         "binary data"
     };
-    let diagnostic =
-        Diagnostic::new(Code::V008, Span::new(at, at + 1), format!("this is {what}, not PTX text"))
-            .label("a NUL byte")
-            .help("PTX is text; `vptx extract` finds it in a library or an executable");
+    let diagnostic = Diagnostic::new(
+        Code::BinaryFile,
+        Span::new(at, at + 1),
+        format!("this is {what}, not PTX text"),
+    )
+    .label("a NUL byte")
+    .help("PTX is text; `vptx extract` finds it in a library or an executable");
     Some(diagnostic)
 }
 
@@ -401,7 +404,10 @@ impl<'s, 'o> Checker<'s, 'o> {
             target: None,
             targets: targets(options, None),
             outside: false,
-            waiting: options.rules.contains(Code::V602).then(|| Box::new(Waiting::new(source))),
+            waiting: options
+                .rules
+                .contains(Code::UnfusedInstructions)
+                .then(|| Box::new(Waiting::new(source))),
             room: usize::MAX,
             is_full: false,
         }
@@ -458,7 +464,9 @@ impl<'s, 'o> Checker<'s, 'o> {
         for diagnostic in &mut self.diagnostics[before..] {
             diagnostic.statement = Some(span);
             // A replacement of the whole statement keeps its comments.
-            for fix in diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::V601) {
+            for fix in
+                diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::EmulatedInstruction)
+            {
                 keep_comments(self.source, &mut fix.edits);
             }
         }

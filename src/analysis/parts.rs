@@ -204,7 +204,10 @@ fn check_part(
         visit_part(part.text, part.place, options, known, room, &mut |_| count += 1)?;
     select(part.text, false, options, &mut diagnostics);
     // A replacement has names and line breaks that suit the whole text.
-    if diagnostics.iter().any(|found| matches!(found.code, Code::V601 | Code::V602)) {
+    if diagnostics
+        .iter()
+        .any(|found| matches!(found.code, Code::EmulatedInstruction | Code::UnfusedInstructions))
+    {
         return None;
     }
     for found in &mut diagnostics {
@@ -280,8 +283,13 @@ pub(crate) fn visit_part(
     let Checker { mut diagnostics, memo, outside, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
-    // The checker may have found directives that the survey did not.
-    let as_supposed = context.gates() == gates && (is_first || !context.is_module);
+    // The checker may have found directives that the survey did not. In the normal form, the
+    // first part has its own elsewhere than in its text.
+    let found = context.gates();
+    let as_supposed = match is_first {
+        true => found.values() == gates.values(),
+        false => found == gates && !context.is_module,
+    };
     sort(&mut diagnostics);
     let alone = is_sound && !is_full && !errors && as_supposed && (is_first || !outside);
     let (version, target) = gates.values();
@@ -430,7 +438,7 @@ mod tests {
             let head = format!(".version 8.0\n.target sm_{target}\n");
             [head, function("ret;").repeat(3), function(odd), function("ret;").repeat(3)].concat()
         };
-        let rules = RuleSet::NONE.with(Code::V602);
+        let rules = RuleSet::NONE.with(Code::UnfusedInstructions);
         let options = CheckOptions::default().with_rules(rules);
         for size in [1, 100, 1000] {
             let count = |text: &str| count_in_parts(text, size, &options);
@@ -534,7 +542,12 @@ mod tests {
             CheckOptions::default().with_target(Some(Target::sm(20))),
             with(RuleSet::ERRORS),
             // As `--ignore V0,V2,V3` leaves it.
-            with(RuleSet::NONE.with(Code::V401).with(Code::V501).with(Code::V505)),
+            with(
+                RuleSet::NONE
+                    .with(Code::ModifierOrder)
+                    .with(Code::ResultDiffers)
+                    .with(Code::ConstantComparison),
+            ),
         ];
         let mut numbers = Numbers(11);
         let mut read = 0;

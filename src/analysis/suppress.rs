@@ -340,7 +340,7 @@ impl Suppression {
         let span = if all.selector.is_some() { all.span } else { self.verb };
         let message = "this suppresses every rule, even those you did not think of";
         Some(
-            Diagnostic::new(Code::V803, span, message)
+            Diagnostic::new(Code::BlanketSuppression, span, message)
                 .label("names no rule")
                 .help(format!("name the rules: `vptx: {verb}[V501] reason`")),
         )
@@ -386,8 +386,8 @@ impl Suppression {
         } else {
             vec![Edit::replace(self.entries[0].span.to(self.entries.last()?.span), self.rest(idle))]
         };
-        let mut diagnostic =
-            Diagnostic::new(Code::V801, first.span, message).label("suppresses nothing");
+        let mut diagnostic = Diagnostic::new(Code::UnusedSuppression, first.span, message)
+            .label("suppresses nothing");
         for other in &unused[1..] {
             diagnostic = diagnostic.related(other.span, "neither does this");
         }
@@ -506,7 +506,7 @@ mod tests {
             format!("vadd.u32.u32 d, a, b; vadd.u32.u32.u32.sat d, a, b, c; // vptx: {words}");
         let found = check(&text, &CheckOptions::default());
         let codes: Vec<&str> = found.iter().map(|it| it.code.text()).collect();
-        let wrong = found.iter().find(|it| it.code == Code::V802);
+        let wrong = found.iter().find(|it| it.code == Code::UnknownSuppression);
         let fix = wrong.and_then(|it| it.fixes.first());
         let fixed = fix.map_or(String::new(), |fix| fix.apply(&text));
         let comment = fixed.split_once("// vptx: ").map_or("", |(_, comment)| comment);
@@ -571,7 +571,7 @@ mod tests {
 
     #[test]
     fn blanket_suppressions_are_found_if_asked_for() {
-        let rules = RuleSet::NONE.with(Code::V803);
+        let rules = RuleSet::NONE.with(Code::BlanketSuppression);
         let found = |text: &str| check(text, &CheckOptions::default().with_rules(rules)).len();
         assert_eq!(found("ret; // vptx: ignore"), 1);
         assert_eq!(found("ret; // vptx: ignore-file because"), 1);

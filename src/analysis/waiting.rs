@@ -33,7 +33,8 @@ impl<'s> Waiting<'s> {
         gate: Option<Gate>,
         found: &mut Vec<Diagnostic>,
     ) {
-        let is_own = |it: &mut Diagnostic| it.code == Code::V601 && it.span == statement.span;
+        let is_own =
+            |it: &mut Diagnostic| it.code == Code::EmulatedInstruction && it.span == statement.span;
         let alone = found.pop_if(is_own);
         if !self.regions.aims_at(targets, gate) {
             self.end(found);

@@ -108,7 +108,7 @@ fn read(checked: &mut Checked<'_, '_>, statement: &WantedStatement<'_>) -> Optio
         Ok(raw) => raw,
         Err(failure) => {
             let diagnostic = structure::failure(source, statement, *failure, context);
-            let unended = diagnostic.code == Code::V005;
+            let unended = diagnostic.code == Code::MissingSemicolon;
             checked.push(diagnostic);
             if !unended {
                 return None;
@@ -140,9 +140,12 @@ fn read(checked: &mut Checked<'_, '_>, statement: &WantedStatement<'_>) -> Optio
 }
 
 fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) {
-    let mut diagnostic =
-        Diagnostic::new(Code::V101, span, format!("there is no instruction `{opcode}`"))
-            .label("unknown instruction");
+    let mut diagnostic = Diagnostic::new(
+        Code::UnknownInstruction,
+        span,
+        format!("there is no instruction `{opcode}`"),
+    )
+    .label("unknown instruction");
     let lower = opcode.to_ascii_lowercase();
     let meant = Mnemonic::from_text(&lower);
     if let Some(advice) = suggest::advice(opcode).filter(|_| meant.is_none()) {
@@ -196,10 +199,13 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Optio
         } else {
             "declare it as `.reg .pred`, or set one with `setp`".into()
         };
-        let mut diagnostic =
-            Diagnostic::new(Code::V217, guard.name, format!("the guard `{text}` {what}"))
-                .label("expected a predicate register")
-                .help(help);
+        let mut diagnostic = Diagnostic::new(
+            Code::GuardNotPredicate,
+            guard.name,
+            format!("the guard `{text}` {what}"),
+        )
+        .label("expected a predicate register")
+        .help(help);
         if let Some(symbol) = symbol {
             diagnostic = diagnostic.related(symbol.span, "declared here");
         }
@@ -223,7 +229,7 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
         let old = list.iter().filter(|target| target.number < needs.target.number);
         let old: Vec<String> = old.map(ToString::to_string).collect();
         let diagnostic = Diagnostic::new(
-            Code::V301,
+            Code::TargetTooLow,
             span,
             format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
         )
@@ -246,7 +252,7 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
         .or(own.map(|(v, at)| (v, Some(at))));
     if let Some((version, at)) = version.filter(|(version, _)| *version < needs.version) {
         let diagnostic = Diagnostic::new(
-            Code::V302,
+            Code::VersionTooLow,
             span,
             format!("`{mnemonic}` needs PTX `.version {}` or higher", needs.version),
         )

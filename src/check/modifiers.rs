@@ -142,7 +142,7 @@ fn place(
     } else {
         format!("`{first}` and `{modifier}` exclude each other")
     };
-    let mut diagnostic = Diagnostic::new(Code::V110, span, message)
+    let mut diagnostic = Diagnostic::new(Code::ConflictingModifiers, span, message)
         .label(format!("a second {}", role.name()))
         .related(first_span, "the first one");
     if let Some(slot) = slot(mnemonic, role) {
@@ -169,7 +169,7 @@ fn not_allowed(
     if simd && modifier.role() == Role::Secondary {
         checked.push(
             Diagnostic::new(
-                Code::V112,
+                Code::SimdSecondaryOperation,
                 span,
                 format!("`{mnemonic}` has no secondary operation `{modifier}`"),
             )
@@ -193,13 +193,21 @@ fn not_allowed(
         _ => format!("it belongs to {}", list(&takers)),
     };
     checked.push(
-        Diagnostic::new(Code::V103, span, format!("`{mnemonic}` does not take `{modifier}`"))
-            .label("not allowed here")
-            .help(format!(
-                "{why}; the syntax is `{}`",
-                video::syntax(mnemonic, &video::forms(mnemonic)[0])
-            ))
-            .fix(Applicability::Unsafe, format!("remove `{modifier}`"), vec![Edit::remove(span)]),
+        Diagnostic::new(
+            Code::ModifierNotAllowed,
+            span,
+            format!("`{mnemonic}` does not take `{modifier}`"),
+        )
+        .label("not allowed here")
+        .help(format!(
+            "{why}; the syntax is `{}`",
+            video::syntax(mnemonic, &video::forms(mnemonic)[0])
+        ))
+        .fix(
+            Applicability::Unsafe,
+            format!("remove `{modifier}`"),
+            vec![Edit::remove(span)],
+        ),
     );
 }
 
@@ -244,7 +252,7 @@ fn unknown(
     let foreign = FOREIGN_COMPARISONS.iter().find(|(foreign, _)| *foreign == text);
     if let (Some(slot), Some((_, instead))) = (compares, foreign) {
         let mut diagnostic = Diagnostic::new(
-            Code::V113,
+            Code::ForeignComparison,
             span,
             format!("`{text}` is not a comparison of `{mnemonic}`"),
         )
@@ -270,9 +278,12 @@ fn unknown(
         }
         return None;
     }
-    let mut diagnostic =
-        Diagnostic::new(Code::V102, span, format!("`{text}` is not a modifier of `{mnemonic}`"))
-            .label("unknown modifier");
+    let mut diagnostic = Diagnostic::new(
+        Code::UnknownModifier,
+        span,
+        format!("`{text}` is not a modifier of `{mnemonic}`"),
+    )
+    .label("unknown modifier");
     if let Some(help) = belongs_to_operand(checked.source, mnemonic, raw, span) {
         checked.push(diagnostic.help(help));
         return None;
@@ -368,7 +379,7 @@ fn assign_types(
         }
         modifiers.roles[slot.role as usize] = Some((slot.choices[0], span));
         checked.push(
-            Diagnostic::new(Code::V107, span, "a shift amount is always unsigned")
+            Diagnostic::new(Code::SignedShiftAmount, span, "a shift amount is always unsigned")
                 .label(format!("expected {}", choices(slot)))
                 .help("the third type belongs to the amount `b`")
                 .fix(
@@ -386,7 +397,7 @@ fn assign_types(
         };
         checked.push(
             Diagnostic::new(
-                Code::V104,
+                Code::MissingType,
                 span,
                 format!("`{mnemonic}` needs {wanted} types, found {count}"),
             )
@@ -404,7 +415,7 @@ fn assign_types(
         };
         checked.push(
             Diagnostic::new(
-                Code::V105,
+                Code::ExtraType,
                 first.to(*last),
                 format!("`{mnemonic}` takes {wanted} types, found {}", types.len()),
             )
@@ -424,10 +435,13 @@ fn wrong_type(checked: &mut Checked<'_, '_>, slot: &Slot, span: Span) {
         _ => (None, "video instructions work on 32-bit integers and parts of them"),
     };
     let meant = meant.filter(|meant| slot.choices.contains(meant));
-    let mut diagnostic =
-        Diagnostic::new(Code::V106, span, format!("`{text}` is not a type of video instructions"))
-            .label(format!("the {}: expected {}", slot.role.name(), choices(slot)))
-            .help(help);
+    let mut diagnostic = Diagnostic::new(
+        Code::WrongType,
+        span,
+        format!("`{text}` is not a type of video instructions"),
+    )
+    .label(format!("the {}: expected {}", slot.role.name(), choices(slot)))
+    .help(help);
     if let Some(meant) = meant {
         diagnostic = diagnostic.fix(
             Applicability::Unsafe,
@@ -457,7 +471,11 @@ fn require(
         if modifiers.get(slot.role).is_some() || modifiers.unknown {
             continue;
         }
-        let code = if slot.role == Role::Compare { Code::V108 } else { Code::V109 };
+        let code = if slot.role == Role::Compare {
+            Code::MissingComparison
+        } else {
+            Code::MissingShiftMode
+        };
         // The documented place: after all that comes before the slot in the form.
         let before = forms[0].slots.iter().take_while(|before| before.role != slot.role);
         let at = before
@@ -471,7 +489,7 @@ fn require(
             format!("`{mnemonic}` needs a {}", slot.role.name()),
         )
         .label(format!("add {}", choices(slot)));
-        if code == Code::V109 {
+        if code == Code::MissingShiftMode {
             diagnostic = diagnostic.help(
                 "`.clamp` makes amounts above 32 count as 32, `.wrap` uses their low five bits",
             );

@@ -71,7 +71,7 @@ fn conflict(
         let text = secondary.text(checked.source);
         checked.push(
             Diagnostic::new(
-                Code::V204,
+                Code::SelectorWithSecondaryOperation,
                 part,
                 format!("a destination selector and `{text}` exclude each other"),
             )
@@ -82,7 +82,7 @@ fn conflict(
     } else if let (Some(saturate), Some(secondary)) = (modifiers.span(Role::Saturate), secondary) {
         checked.push(
             Diagnostic::new(
-                Code::V111,
+                Code::SaturateWithAccumulate,
                 saturate,
                 format!("`.sat` and `.add` exclude each other on `{mnemonic}`"),
             )
@@ -116,7 +116,7 @@ fn named<'r>(
         let at = operands.last().map_or(raw.mnemonic, |last| Span::at(last.span.end));
         checked.push(
             Diagnostic::new(
-                Code::V201,
+                Code::MissingOperand,
                 at,
                 format!("`{mnemonic}` takes {} operands, found {count}", count + missing.len()),
             )
@@ -129,7 +129,7 @@ fn named<'r>(
         let last = &operands[count - 1];
         checked.push(
             Diagnostic::new(
-                Code::V202,
+                Code::ExtraOperand,
                 extra.span.to(last.span),
                 format!(
                     "`{mnemonic}` takes {} operands, found {count}",
@@ -180,7 +180,7 @@ fn missing_third(
     };
     let end = b.span.end;
     let mut diagnostic = Diagnostic::new(
-        Code::V203,
+        Code::MissingThirdOperand,
         Span::at(end),
         format!("`{mnemonic}` needs a third source `c` here"),
     )
@@ -205,7 +205,7 @@ pub(super) fn destination(
 ) -> Option<Register> {
     if let Some(minus) = d.minus {
         checked.push(
-            Diagnostic::new(Code::V212, minus, "a destination cannot be negated")
+            Diagnostic::new(Code::NegationNotAllowed, minus, "a destination cannot be negated")
                 .label("not allowed here")
                 .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(minus)]),
         );
@@ -213,15 +213,19 @@ pub(super) fn destination(
     let register = match d.shape {
         Shape::Constant(_) => {
             checked.push(
-                Diagnostic::new(Code::V211, d.span, "the destination must be a register")
-                    .label("a constant cannot be written to"),
+                Diagnostic::new(
+                    Code::ConstantNotAllowed,
+                    d.span,
+                    "the destination must be a register",
+                )
+                .label("a constant cannot be written to"),
             );
             None
         }
         Shape::Discard => {
             checked.push(
                 Diagnostic::new(
-                    Code::V214,
+                    Code::OperandKind,
                     d.span,
                     "video instructions cannot discard their result",
                 )
@@ -246,7 +250,7 @@ pub(super) fn destination(
             } else if !parts {
                 checked.push(
                     Diagnostic::new(
-                        Code::V207,
+                        Code::SelectorNotAllowed,
                         selector,
                         format!("`{mnemonic}` takes no selector on its destination"),
                     )
@@ -307,7 +311,7 @@ pub(super) fn third_source(
         return value;
     }
     checked.push(
-        Diagnostic::new(Code::V207, selector, "the third source takes no selector")
+        Diagnostic::new(Code::SelectorNotAllowed, selector, "the third source takes no selector")
             .label("not allowed here")
             .help(
                 "`c` is always a whole word; take the part out first, as with `bfe.u32 t, c, 8, 8`",
@@ -323,7 +327,7 @@ fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Op
             if form.sources != Sources::Scalar {
                 checked.push(
                     Diagnostic::new(
-                        Code::V211,
+                        Code::ConstantNotAllowed,
                         operand.span,
                         "SIMD video instructions take no constants",
                     )

@@ -13,17 +13,17 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
     let Problem { kind, span } = problem;
     match kind {
         ProblemKind::UnclosedComment => {
-            Diagnostic::new(Code::V001, span, "this comment has no end")
+            Diagnostic::new(Code::UnclosedComment, span, "this comment has no end")
                 .label("opened here")
                 .help("close it with `*/`; comments do not nest")
         }
         ProblemKind::UnclosedString => {
-            Diagnostic::new(Code::V002, span, "this string has no closing quote")
+            Diagnostic::new(Code::UnclosedString, span, "this string has no closing quote")
                 .label("opened here")
                 .help("PTX strings have no escapes: `\\` is an ordinary character")
         }
         ProblemKind::UnclosedBrace { found } => {
-            let diagnostic = Diagnostic::new(Code::V003, span, "this `{` is never closed")
+            let diagnostic = Diagnostic::new(Code::UnclosedBrace, span, "this `{` is never closed")
                 .label("opened here")
                 .help("add the missing `}`");
             if found.is_empty() {
@@ -32,20 +32,24 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
                 diagnostic.related(found, "another function starts here")
             }
         }
-        ProblemKind::StrayBrace => Diagnostic::new(Code::V004, span, "this `}` closes nothing")
-            .label("no `{` is open")
-            .help("remove it, or add the `{` it belongs to"),
+        ProblemKind::StrayBrace => {
+            Diagnostic::new(Code::StrayBrace, span, "this `}` closes nothing")
+                .label("no `{` is open")
+                .help("remove it, or add the `{` it belongs to")
+        }
         ProblemKind::MissingSemicolon => missing_semicolon(span),
-        ProblemKind::MissingName => Diagnostic::new(Code::V012, span, "the function has no name")
-            .label("expected a name after it")
-            .help("a header is `.entry name (…)`, or `.func (…) name (…)` with results"),
+        ProblemKind::MissingName => {
+            Diagnostic::new(Code::MissingName, span, "the function has no name")
+                .label("expected a name after it")
+                .help("a header is `.entry name (…)`, or `.func (…) name (…)` with results")
+        }
         ProblemKind::NoLineMarker => {
-            Diagnostic::new(Code::V007, span, "this `#` line is not a line marker")
+            Diagnostic::new(Code::InvalidCharacter, span, "this `#` line is not a line marker")
                 .label("not PTX")
                 .help("run the C preprocessor first: it leaves only markers such as `# 1 \"file\"`")
         }
         ProblemKind::ByteOrderMark => {
-            Diagnostic::new(Code::V007, span, "the file starts with a byte order mark")
+            Diagnostic::new(Code::InvalidCharacter, span, "the file starts with a byte order mark")
                 .label("ptxas rejects it")
                 .help("save the file as UTF-8 without it, or as ASCII")
                 .fix(Applicability::Safe, "remove it", vec![Edit::remove(span)])
@@ -54,15 +58,19 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
         ProblemKind::UnknownVersion => unknown_version(span.text(source), span),
         ProblemKind::NewerTarget { since, version } => {
             let (name, old) = (span.text(source), version.text(source));
-            Diagnostic::new(Code::V305, span, format!("PTX {old} does not have `{name}` yet"))
-                .label(format!("PTX has it since {since}"))
-                .related(version, "set here")
-                .help(format!("write `.version {since}` or higher"))
-                .fix(
-                    Applicability::Unsafe,
-                    format!("write `.version {since}`"),
-                    vec![Edit::replace(version, since.to_string())],
-                )
+            Diagnostic::new(
+                Code::TargetAboveVersion,
+                span,
+                format!("PTX {old} does not have `{name}` yet"),
+            )
+            .label(format!("PTX has it since {since}"))
+            .related(version, "set here")
+            .help(format!("write `.version {since}` or higher"))
+            .fix(
+                Applicability::Unsafe,
+                format!("write `.version {since}`"),
+                vec![Edit::replace(version, since.to_string())],
+            )
         }
     }
 }
@@ -80,7 +88,8 @@ fn unknown_target(name: &str, span: Span) -> Diagnostic {
             number.map(|number| Target::sm(number).nearest_known().to_string())
         }
     };
-    let diagnostic = Diagnostic::new(Code::V303, span, format!("there is no target `{name}`"));
+    let diagnostic =
+        Diagnostic::new(Code::UnknownTarget, span, format!("there is no target `{name}`"));
     unknown(diagnostic.label("unknown target"), span, nearest, &Target::NEWEST.to_string())
 }
 
@@ -90,7 +99,8 @@ fn unknown_version(text: &str, span: Span) -> Diagnostic {
     let version = text.parse::<PtxVersion>().ok().or_else(major);
     let nearest = version.filter(|version| *version < PtxVersion::NEWEST);
     let nearest = nearest.map(|version| version.nearest_known().to_string());
-    let diagnostic = Diagnostic::new(Code::V304, span, format!("there is no PTX version `{text}`"));
+    let diagnostic =
+        Diagnostic::new(Code::UnknownVersion, span, format!("there is no PTX version `{text}`"));
     unknown(diagnostic.label("unknown version"), span, nearest, &PtxVersion::NEWEST.to_string())
 }
 
@@ -114,11 +124,9 @@ fn unknown(
 }
 
 fn missing_semicolon(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::V005, span, "the statement ends without `;`").label("expected `;`").fix(
-        Applicability::Unsafe,
-        "insert `;`",
-        vec![Edit::insert(span.start, ";")],
-    )
+    Diagnostic::new(Code::MissingSemicolon, span, "the statement ends without `;`")
+        .label("expected `;`")
+        .fix(Applicability::Unsafe, "insert `;`", vec![Edit::insert(span.start, ";")])
 }
 
 /// The finding for a video instruction that does not parse.
@@ -142,11 +150,15 @@ pub(super) fn failure(
         if failure.expected.contains(Expected::BRACKET) {
             let open = tokens.iter().find(|token| token.is(b'[') || token.is(b'{'));
             let span = open.map_or(Span::at(end), |open| open.span());
-            return Diagnostic::new(Code::V006, span, "this bracket is never closed")
+            return Diagnostic::new(Code::UnexpectedToken, span, "this bracket is never closed")
                 .label("opened here");
         }
-        return Diagnostic::new(Code::V006, Span::at(end), "the instruction is incomplete")
-            .label(format!("expected {}", list(failure.expected)));
+        return Diagnostic::new(
+            Code::UnexpectedToken,
+            Span::at(end),
+            "the instruction is incomplete",
+        )
+        .label(format!("expected {}", list(failure.expected)));
     };
     let text = token.span().text(source);
     if token.kind() == TokenKind::Unknown {
@@ -154,7 +166,8 @@ pub(super) fn failure(
     }
     let previous = at.checked_sub(1).map(|at| tokens[at]);
     let next = tokens.get(at + 1);
-    let diagnostic = |message: String| Diagnostic::new(Code::V006, token.span(), message);
+    let diagnostic =
+        |message: String| Diagnostic::new(Code::UnexpectedToken, token.span(), message);
     if token.is(b'.') {
         let apart =
             next.is_some_and(|next| matches!(next.kind(), TokenKind::Ident | TokenKind::Number));
@@ -229,13 +242,14 @@ fn invalid_character(text: &str, span: Span) -> Diagnostic {
         _ if !first.is_ascii() => (format!("`{first}` (U+{:04X})", u32::from(first)), None),
         _ => (format!("`{first}`"), None),
     };
-    let diagnostic = Diagnostic::new(Code::V007, span, format!("{what} is not used in PTX")).label(
-        if first.is_ascii() && first != UNDECODABLE {
-            "no token starts with it"
-        } else {
-            "outside comments and strings, PTX is ASCII"
-        },
-    );
+    let diagnostic =
+        Diagnostic::new(Code::InvalidCharacter, span, format!("{what} is not used in PTX")).label(
+            if first.is_ascii() && first != UNDECODABLE {
+                "no token starts with it"
+            } else {
+                "outside comments and strings, PTX is ASCII"
+            },
+        );
     match meant {
         Some(meant) => diagnostic.fix(
             Applicability::Unsafe,
@@ -270,26 +284,28 @@ pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
     match error.kind {
         ConstantErrorKind::Malformed => malformed(text, span),
         ConstantErrorKind::TooLarge => {
-            Diagnostic::new(Code::V009, span, format!("`{text}` is too large"))
+            Diagnostic::new(Code::MalformedNumber, span, format!("`{text}` is too large"))
                 .label("does not fit 64 bits")
                 .help("constants have 64 bits; video instructions use the low 32")
         }
-        ConstantErrorKind::DivisionByZero => {
-            Diagnostic::new(Code::V011, span, "division by zero in a constant expression")
-                .label("the right side is 0")
-        }
+        ConstantErrorKind::DivisionByZero => Diagnostic::new(
+            Code::ConstantWithoutValue,
+            span,
+            "division by zero in a constant expression",
+        )
+        .label("the right side is 0"),
         ConstantErrorKind::Overflow => {
-            Diagnostic::new(Code::V011, span, "the quotient does not fit 64 bits")
+            Diagnostic::new(Code::ConstantWithoutValue, span, "the quotient does not fit 64 bits")
                 .label("the smallest integer divided by -1")
         }
         ConstantErrorKind::FloatingPoint => Diagnostic::new(
-            Code::V218,
+            Code::FloatingPointConstant,
             span,
             "floating-point value where a constant expression needs an integer",
         )
         .label("an operand here must be an integer"),
         ConstantErrorKind::TooDeep => {
-            Diagnostic::new(Code::V010, span, "the constant expression nests too deeply")
+            Diagnostic::new(Code::NestedTooDeeply, span, "the constant expression nests too deeply")
                 .label("more than 200 levels")
                 .help("compute the value beforehand and write the result")
         }
@@ -303,14 +319,18 @@ fn malformed(text: &str, span: Span) -> Diagnostic {
         diagnostic.fix(Applicability::Unsafe, title, vec![Edit::replace(span, meant)])
     };
     if text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let diagnostic =
-            Diagnostic::new(Code::V009, span, format!("`{text}` is not an octal number"))
-                .label("a leading 0 makes it octal")
-                .help("octal digits are 0 to 7");
+        let diagnostic = Diagnostic::new(
+            Code::MalformedNumber,
+            span,
+            format!("`{text}` is not an octal number"),
+        )
+        .label("a leading 0 makes it octal")
+        .help("octal digits are 0 to 7");
         return fix(diagnostic, text.trim_start_matches('0').into());
     }
     let diagnostic =
-        Diagnostic::new(Code::V009, span, format!("`{text}` is not a number")).label("malformed");
+        Diagnostic::new(Code::MalformedNumber, span, format!("`{text}` is not a number"))
+            .label("malformed");
     if text.starts_with("0f") || text.starts_with("0d") {
         return diagnostic.help(
             "`0f` takes exactly 8 hexadecimal digits, `0d` exactly 16, and both are floating-point",

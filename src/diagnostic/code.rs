@@ -11,7 +11,7 @@ use super::{Applicability, Severity};
 
 macro_rules! codes {
     ($(
-        $code:ident $name:literal $severity:ident $default:ident [$($fix:ident),*] $title:literal,
+        $code:ident $rule:ident $name:literal $severity:ident $default:ident [$($fix:ident),*] $title:literal,
     )*) => {
         /// The code of a finding.
         #[allow(clippy::doc_markdown, reason = "the pages are also read in a terminal")]
@@ -19,10 +19,10 @@ macro_rules! codes {
         #[non_exhaustive]
         pub enum Code {
             $(
-                #[doc = $title]
+                #[doc = concat!(stringify!($code), ": ", $title)]
                 #[doc = ""]
                 #[doc = include_str!(concat!("pages/", stringify!($code), ".md"))]
-                $code,
+                $rule,
             )*
             /// A rule that is not one of vptx.
             Custom(&'static CustomRule),
@@ -30,52 +30,52 @@ macro_rules! codes {
 
         impl Code {
             /// Every code of vptx, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$code,)*];
+            pub const ALL: &'static [Code] = &[$(Code::$rule,)*];
 
             /// The code itself, such as `V101`.
             pub const fn text(self) -> &'static str {
-                match self { $(Code::$code => stringify!($code),)* Code::Custom(rule) => rule.code }
+                match self { $(Code::$rule => stringify!($code),)* Code::Custom(rule) => rule.code }
             }
 
             /// A readable name, such as `unknown-instruction`.
             pub const fn name(self) -> &'static str {
-                match self { $(Code::$code => $name,)* Code::Custom(rule) => rule.name }
+                match self { $(Code::$rule => $name,)* Code::Custom(rule) => rule.name }
             }
 
             /// The findings of the rule, in one line.
             pub const fn title(self) -> &'static str {
-                match self { $(Code::$code => $title,)* Code::Custom(rule) => rule.title }
+                match self { $(Code::$rule => $title,)* Code::Custom(rule) => rule.title }
             }
 
             /// The severity in the `documented` dialect.
             pub const fn severity(self) -> Severity {
-                match self { $(Code::$code => Severity::$severity,)* Code::Custom(rule) => rule.severity }
+                match self { $(Code::$rule => Severity::$severity,)* Code::Custom(rule) => rule.severity }
             }
 
             /// Whether the rule is on by default.
             pub const fn default(self) -> bool {
-                match self { $(Code::$code => on_or_off!($default),)* Code::Custom(_) => true }
+                match self { $(Code::$rule => on_or_off!($default),)* Code::Custom(_) => true }
             }
 
             /// The kinds of fixes that it may offer.
             pub const fn fixes(self) -> &'static [Applicability] {
-                match self { $(Code::$code => &[$(Applicability::$fix),*],)* Code::Custom(_) => &[] }
+                match self { $(Code::$rule => &[$(Applicability::$fix),*],)* Code::Custom(_) => &[] }
             }
 
             /// Its page: the findings, why they matter, an example and its fix, in
             /// Markdown.
             pub const fn explanation(self) -> &'static str {
                 match self {
-                    $(Code::$code => include_str!(concat!("pages/", stringify!($code), ".md")),)*
+                    $(Code::$rule => include_str!(concat!("pages/", stringify!($code), ".md")),)*
                     Code::Custom(rule) => rule.explanation,
                 }
             }
 
             /// The number in [`Code::ALL`], unless it is not a rule of vptx.
             pub(super) const fn number(self) -> Option<u32> {
-                enum Number { $($code,)* }
+                enum Number { $($rule,)* }
                 match self {
-                    $(Code::$code => Some(Number::$code as u32),)*
+                    $(Code::$rule => Some(Number::$rule as u32),)*
                     Code::Custom(_) => None,
                 }
             }
@@ -93,95 +93,95 @@ macro_rules! on_or_off {
 }
 
 codes! {
-    V001 "unclosed-comment" Error on [] "A comment has no end",
-    V002 "unclosed-string" Error on [] "A string has no closing quote",
-    V003 "unclosed-brace" Error on [] "A `{` has no `}`",
-    V004 "stray-brace" Error on [] "A `}` has no `{`",
-    V005 "missing-semicolon" Error on [Unsafe] "A statement has no `;`",
-    V006 "unexpected-token" Error on [Unsafe] "A video instruction does not parse",
-    V007 "invalid-character" Error on [Safe, Unsafe] "A character that PTX does not use",
-    V008 "binary-file" Error on [] "The input is not PTX text",
-    V009 "malformed-number" Error on [Unsafe] "A number in a form that PTX does not have",
-    V010 "nested-too-deeply" Error on [] "A constant expression nests too deeply",
-    V011 "constant-without-value" Error on [] "A constant expression has no value",
-    V012 "missing-name" Error on [] "The header of a function has no name",
-    V101 "unknown-instruction" Error on [Unsafe] "No such video instruction",
-    V102 "unknown-modifier" Error on [Unsafe] "No such modifier",
-    V103 "modifier-not-allowed" Error on [Unsafe] "The instruction does not take this modifier",
-    V104 "missing-type" Error on [] "The instruction has fewer types than it needs",
-    V105 "extra-type" Error on [] "The instruction has more types than it takes",
-    V106 "wrong-type" Error on [Unsafe] "A type other than `.u32` or `.s32`",
-    V107 "signed-shift-amount" Error on [Unsafe] "The type of a shift amount is not `.u32`",
-    V108 "missing-comparison" Error on [] "A `vset` without a comparison",
-    V109 "missing-shift-mode" Error on [Unsafe] "A shift without `.clamp` or `.wrap`",
-    V110 "conflicting-modifiers" Error on [Unsafe] "Two modifiers of the same kind",
-    V111 "saturate-with-accumulate" Error on [Unsafe] "`.sat` together with `.add` on a SIMD instruction",
-    V112 "simd-secondary-operation" Error on [] "A SIMD instruction with a secondary operation other than `.add`",
-    V113 "foreign-comparison" Error on [Unsafe] "A comparison that video instructions do not have",
-    V114 "plus-one-with-negation" Error on [Safe] "`.po` together with a negated operand",
-    V201 "missing-operand" Error on [] "An operand is missing",
-    V202 "extra-operand" Error on [] "There are too many operands",
-    V203 "missing-third-operand" Error on [Unsafe] "The third source `c` is missing",
-    V204 "selector-with-secondary-operation" Error on [] "A destination selector together with a secondary operation",
-    V205 "wrong-selector" Error on [Unsafe] "A selector for another kind of instruction",
-    V206 "unknown-selector" Error on [Unsafe] "No such selector",
-    V207 "selector-not-allowed" Error on [Unsafe] "A selector on an operand that takes none",
-    V209 "invalid-mask" Error on [Unsafe] "A destination mask that does not exist",
-    V210 "selector-on-constant" Error on [Unsafe] "A selector on a constant",
-    V211 "constant-not-allowed" Error on [] "A constant where a register must stand",
-    V212 "negation-not-allowed" Error on [Safe, Unsafe] "A minus on an operand that takes none",
-    V213 "product-and-third-negated" Error on [] "A `vmad` that negates both the product and `c`",
-    V214 "operand-kind" Error on [Safe] "An operand of a kind that video instructions do not take",
-    V215 "register-type" Error on [] "A register that is not 32 bits of integer or untyped data",
-    V216 "undeclared-register" Error on [Unsafe] "A register that is not declared",
-    V217 "guard-not-predicate" Error on [] "A guard that is not a predicate register",
-    V218 "floating-point-constant" Error on [Unsafe] "A floating-point constant",
-    V219 "special-register" Error on [] "A special register as an operand",
-    V301 "target-too-low" Error on [] "The target is too old for the instruction",
-    V302 "version-too-low" Error on [] "The PTX version is too old for the instruction",
-    V303 "unknown-target" Warning on [Unsafe] "A target that does not exist",
-    V304 "unknown-version" Warning on [Unsafe] "A PTX version that does not exist",
-    V305 "target-above-version" Error on [Unsafe] "The PTX version is too old for the target",
-    V401 "modifier-order" Warning on [Safe] "Modifiers not in the documented order",
-    V402 "repeated-saturate" Warning on [Safe] "`.sat` written more than once",
-    V403 "ignored-third-operand" Warning on [Safe] "A third source that is ignored",
-    V404 "cancelled-negation" Warning on [Safe] "Two minus signs that cancel",
-    V405 "selector-read-as-type" Warning on [Safe] "A selector that newer versions of ptxas read as a type",
-    V406 "constant-cut" Warning on [Safe] "A constant wider than 32 bits",
-    V407 "ignored-selector" Warning on [Safe] "A selector that ptxas ignores",
-    V408 "explicit-default" Note off [Safe] "A selector or mask that only repeats the default",
-    V501 "result-differs" Warning on [] "The result of ptxas can differ from the manual's",
-    V502 "result-differs-in-old-ptxas" Warning on [] "The result of ptxas before 13.3 can differ from the manual's",
-    V503 "saturate-without-effect" Warning off [Safe] "A `.sat` that can never clamp",
-    V504 "saturate-one-sided" Note off [] "A `.sat` that can clamp at one end only",
-    V505 "constant-comparison" Warning on [] "A comparison that is always true or always false",
-    V506 "secondary-without-effect" Warning on [Safe] "A secondary operation that has no effect or hides the sources",
-    V507 "unused-third-source" Note off [Safe] "A third source of which nothing is kept",
-    V508 "repeated-lane" Note off [] "A lane selected twice while another is not selected",
-    V509 "replaced-destination" Warning on [Unsafe] "A destination whose other bits are not kept",
-    V510 "unread-source" Warning on [] "A source with no lane selected",
-    V511 "shift-beyond-width" Warning on [Safe] "A constant shift amount beyond the width of the value",
-    V512 "lost-guard" Warning on [Unsafe] "A guard that ptxas leaves out",
-    V601 "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
-    V602 "unfused-instructions" Note off [Safe, Unsafe] "Several instructions that one sequence with fewer machine instructions can replace",
-    V603 "plain-target" Note off [] "An instruction with shorter code for a target with a suffix, such as `sm_120f`",
-    V701 "missing-asm-operand" Error on [Unsafe] "A reference to an operand that the `asm` does not have",
-    V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read but not declared as an input",
-    V703 "asm-input-written" Warning on [] "An `asm` input that is written",
-    V704 "unread-asm" Note off [] "An `asm` statement that is not read",
-    V705 "asm-output-unwritten" Warning on [] "An output that some path does not write",
-    V801 "unused-suppression" Warning on [Safe] "A suppression that suppresses nothing",
-    V802 "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
-    V803 "blanket-suppression" Warning off [] "A suppression that names no rules",
-    V901 "undeclared-name" Error on [] "A name that is not declared",
-    V902 "undefined-label" Error on [] "A branch to a label that is not there",
-    V903 "second-declaration" Error on [] "A name that its scope has already",
-    V904 "unwritten-source" Warning on [] "A source that some path does not write before",
-    V905 "unread-result" Warning on [Unsafe] "A result that nothing reads",
-    V906 "unused-register" Note off [Safe] "A register that nothing uses",
-    V907 "unused-label" Note off [Safe] "A label that nothing uses",
-    V908 "unused-parameter" Note off [] "A parameter that its function does not use",
-    V909 "unreachable-statement" Note off [Unsafe] "Statements that no path leads to",
+    V001 UnclosedComment "unclosed-comment" Error on [] "A comment has no end",
+    V002 UnclosedString "unclosed-string" Error on [] "A string has no closing quote",
+    V003 UnclosedBrace "unclosed-brace" Error on [] "A `{` has no `}`",
+    V004 StrayBrace "stray-brace" Error on [] "A `}` has no `{`",
+    V005 MissingSemicolon "missing-semicolon" Error on [Unsafe] "A statement has no `;`",
+    V006 UnexpectedToken "unexpected-token" Error on [Unsafe] "A video instruction does not parse",
+    V007 InvalidCharacter "invalid-character" Error on [Safe, Unsafe] "A character that PTX does not use",
+    V008 BinaryFile "binary-file" Error on [] "The input is not PTX text",
+    V009 MalformedNumber "malformed-number" Error on [Unsafe] "A number in a form that PTX does not have",
+    V010 NestedTooDeeply "nested-too-deeply" Error on [] "A constant expression nests too deeply",
+    V011 ConstantWithoutValue "constant-without-value" Error on [] "A constant expression has no value",
+    V012 MissingName "missing-name" Error on [] "The header of a function has no name",
+    V101 UnknownInstruction "unknown-instruction" Error on [Unsafe] "No such video instruction",
+    V102 UnknownModifier "unknown-modifier" Error on [Unsafe] "No such modifier",
+    V103 ModifierNotAllowed "modifier-not-allowed" Error on [Unsafe] "The instruction does not take this modifier",
+    V104 MissingType "missing-type" Error on [] "The instruction has fewer types than it needs",
+    V105 ExtraType "extra-type" Error on [] "The instruction has more types than it takes",
+    V106 WrongType "wrong-type" Error on [Unsafe] "A type other than `.u32` or `.s32`",
+    V107 SignedShiftAmount "signed-shift-amount" Error on [Unsafe] "The type of a shift amount is not `.u32`",
+    V108 MissingComparison "missing-comparison" Error on [] "A `vset` without a comparison",
+    V109 MissingShiftMode "missing-shift-mode" Error on [Unsafe] "A shift without `.clamp` or `.wrap`",
+    V110 ConflictingModifiers "conflicting-modifiers" Error on [Unsafe] "Two modifiers of the same kind",
+    V111 SaturateWithAccumulate "saturate-with-accumulate" Error on [Unsafe] "`.sat` together with `.add` on a SIMD instruction",
+    V112 SimdSecondaryOperation "simd-secondary-operation" Error on [] "A SIMD instruction with a secondary operation other than `.add`",
+    V113 ForeignComparison "foreign-comparison" Error on [Unsafe] "A comparison that video instructions do not have",
+    V114 PlusOneWithNegation "plus-one-with-negation" Error on [Safe] "`.po` together with a negated operand",
+    V201 MissingOperand "missing-operand" Error on [] "An operand is missing",
+    V202 ExtraOperand "extra-operand" Error on [] "There are too many operands",
+    V203 MissingThirdOperand "missing-third-operand" Error on [Unsafe] "The third source `c` is missing",
+    V204 SelectorWithSecondaryOperation "selector-with-secondary-operation" Error on [] "A destination selector together with a secondary operation",
+    V205 WrongSelector "wrong-selector" Error on [Unsafe] "A selector for another kind of instruction",
+    V206 UnknownSelector "unknown-selector" Error on [Unsafe] "No such selector",
+    V207 SelectorNotAllowed "selector-not-allowed" Error on [Unsafe] "A selector on an operand that takes none",
+    V209 InvalidMask "invalid-mask" Error on [Unsafe] "A destination mask that does not exist",
+    V210 SelectorOnConstant "selector-on-constant" Error on [Unsafe] "A selector on a constant",
+    V211 ConstantNotAllowed "constant-not-allowed" Error on [] "A constant where a register must stand",
+    V212 NegationNotAllowed "negation-not-allowed" Error on [Safe, Unsafe] "A minus on an operand that takes none",
+    V213 ProductAndThirdNegated "product-and-third-negated" Error on [] "A `vmad` that negates both the product and `c`",
+    V214 OperandKind "operand-kind" Error on [Safe] "An operand of a kind that video instructions do not take",
+    V215 RegisterType "register-type" Error on [] "A register that is not 32 bits of integer or untyped data",
+    V216 UndeclaredRegister "undeclared-register" Error on [Unsafe] "A register that is not declared",
+    V217 GuardNotPredicate "guard-not-predicate" Error on [] "A guard that is not a predicate register",
+    V218 FloatingPointConstant "floating-point-constant" Error on [Unsafe] "A floating-point constant",
+    V219 SpecialRegister "special-register" Error on [] "A special register as an operand",
+    V301 TargetTooLow "target-too-low" Error on [] "The target is too old for the instruction",
+    V302 VersionTooLow "version-too-low" Error on [] "The PTX version is too old for the instruction",
+    V303 UnknownTarget "unknown-target" Warning on [Unsafe] "A target that does not exist",
+    V304 UnknownVersion "unknown-version" Warning on [Unsafe] "A PTX version that does not exist",
+    V305 TargetAboveVersion "target-above-version" Error on [Unsafe] "The PTX version is too old for the target",
+    V401 ModifierOrder "modifier-order" Warning on [Safe] "Modifiers not in the documented order",
+    V402 RepeatedSaturate "repeated-saturate" Warning on [Safe] "`.sat` written more than once",
+    V403 IgnoredThirdOperand "ignored-third-operand" Warning on [Safe] "A third source that is ignored",
+    V404 CancelledNegation "cancelled-negation" Warning on [Safe] "Two minus signs that cancel",
+    V405 SelectorReadAsType "selector-read-as-type" Warning on [Safe] "A selector that newer versions of ptxas read as a type",
+    V406 ConstantCut "constant-cut" Warning on [Safe] "A constant wider than 32 bits",
+    V407 IgnoredSelector "ignored-selector" Warning on [Safe] "A selector that ptxas ignores",
+    V408 ExplicitDefault "explicit-default" Note off [Safe] "A selector or mask that only repeats the default",
+    V501 ResultDiffers "result-differs" Warning on [] "The result of ptxas can differ from the manual's",
+    V502 ResultDiffersInOldPtxas "result-differs-in-old-ptxas" Warning on [] "The result of ptxas before 13.3 can differ from the manual's",
+    V503 SaturateWithoutEffect "saturate-without-effect" Warning off [Safe] "A `.sat` that can never clamp",
+    V504 SaturateOneSided "saturate-one-sided" Note off [] "A `.sat` that can clamp at one end only",
+    V505 ConstantComparison "constant-comparison" Warning on [] "A comparison that is always true or always false",
+    V506 SecondaryWithoutEffect "secondary-without-effect" Warning on [Safe] "A secondary operation that has no effect or hides the sources",
+    V507 UnusedThirdSource "unused-third-source" Note off [Safe] "A third source of which nothing is kept",
+    V508 RepeatedLane "repeated-lane" Note off [] "A lane selected twice while another is not selected",
+    V509 ReplacedDestination "replaced-destination" Warning on [Unsafe] "A destination whose other bits are not kept",
+    V510 UnreadSource "unread-source" Warning on [] "A source with no lane selected",
+    V511 ShiftBeyondWidth "shift-beyond-width" Warning on [Safe] "A constant shift amount beyond the width of the value",
+    V512 LostGuard "lost-guard" Warning on [Unsafe] "A guard that ptxas leaves out",
+    V601 EmulatedInstruction "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
+    V602 UnfusedInstructions "unfused-instructions" Note off [Safe, Unsafe] "Several instructions that one sequence with fewer machine instructions can replace",
+    V603 PlainTarget "plain-target" Note off [] "An instruction with shorter code for a target with a suffix, such as `sm_120f`",
+    V701 MissingAsmOperand "missing-asm-operand" Error on [Unsafe] "A reference to an operand that the `asm` does not have",
+    V702 AsmOutputRead "asm-output-read" Warning on [Unsafe] "An `asm` output that is read but not declared as an input",
+    V703 AsmInputWritten "asm-input-written" Warning on [] "An `asm` input that is written",
+    V704 UnreadAsm "unread-asm" Note off [] "An `asm` statement that is not read",
+    V705 AsmOutputUnwritten "asm-output-unwritten" Warning on [] "An output that some path does not write",
+    V801 UnusedSuppression "unused-suppression" Warning on [Safe] "A suppression that suppresses nothing",
+    V802 UnknownSuppression "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
+    V803 BlanketSuppression "blanket-suppression" Warning off [] "A suppression that names no rules",
+    V901 UndeclaredName "undeclared-name" Error on [] "A name that is not declared",
+    V902 UndefinedLabel "undefined-label" Error on [] "A branch to a label that is not there",
+    V903 SecondDeclaration "second-declaration" Error on [] "A name that its scope has already",
+    V904 UnwrittenSource "unwritten-source" Warning on [] "A source that some path does not write before",
+    V905 UnreadResult "unread-result" Warning on [Unsafe] "A result that nothing reads",
+    V906 UnusedRegister "unused-register" Note off [Safe] "A register that nothing uses",
+    V907 UnusedLabel "unused-label" Note off [Safe] "A label that nothing uses",
+    V908 UnusedParameter "unused-parameter" Note off [] "A parameter that its function does not use",
+    V909 UnreachableStatement "unreachable-statement" Note off [Unsafe] "Statements that no path leads to",
 }
 
 /// A rule that is not one of vptx: a program with rules of its own reports them as vptx does.
@@ -277,18 +277,18 @@ impl Code {
     /// rule of vptx.
     ///
     /// ```
-    /// let url = vptx::Code::V501.url().unwrap();
-    /// assert_eq!(url, "https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.V501");
+    /// let url = vptx::Code::ResultDiffers.url().unwrap();
+    /// assert_eq!(url, "https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.ResultDiffers");
     /// ```
     pub fn url(self) -> Option<String> {
         self.number()?;
-        Some(format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{self}"))
+        Some(format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{self:?}"))
     }
 
     /// The page of the code, in Markdown: its title, severity and explanation.
     ///
     /// ```
-    /// let page = vptx::Code::V501.page();
+    /// let page = vptx::Code::ResultDiffers.page();
     /// assert!(page.starts_with("# V501 result-differs (warning)\n\n"));
     /// ```
     pub fn page(self) -> String {

@@ -6,7 +6,7 @@
 //!
 //! let text = "vadd.sat.s32.s32.s32 d, a, b;";
 //! let found = &check(text, &CheckOptions::default())[0];
-//! assert_eq!((found.code, found.severity), (Code::V401, Severity::Warning));
+//! assert_eq!((found.code, found.severity), (Code::ModifierOrder, Severity::Warning));
 //! assert_eq!(found.span.text(text), ".sat.s32.s32.s32");
 //! assert_eq!(found.fixes[0].apply(text), "vadd.s32.s32.s32.sat d, a, b;");
 //! let errors = CheckOptions::default().with_rules(RuleSet::ERRORS);

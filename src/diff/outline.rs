@@ -269,7 +269,7 @@ fn error(tree: &Tree<'_>, unended: Option<Span>) -> Option<Diagnostic> {
     }
     let foreign = tree.tokens().iter().find(|token| token.kind() == TokenKind::Unknown)?;
     let message = format!("`{}` cannot stand here in PTX", foreign.span().text(tree.source()));
-    Some(Diagnostic::new(Code::V007, foreign.span(), message).label("unexpected"))
+    Some(Diagnostic::new(Code::InvalidCharacter, foreign.span(), message).label("unexpected"))
 }
 
 /// The places of the names of shared memory whose size is given at launch:

@@ -19,9 +19,10 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
         Convention::Rust => "declare it as `out(reg32)`, or as `inout(reg32)` if it is also read",
     };
     let message = format!("`{}` is written, but declared as input", subject.spelled(d.name()));
-    let diagnostic = Diagnostic::new(Code::V703, subject.place(raw.operands[0].value), message)
-        .label("the compiler relies on its old value")
-        .related(input.span, "declared here")
-        .help(help);
+    let diagnostic =
+        Diagnostic::new(Code::AsmInputWritten, subject.place(raw.operands[0].value), message)
+            .label("the compiler relies on its old value")
+            .related(input.span, "declared here")
+            .help(help);
     found.push(diagnostic);
 }

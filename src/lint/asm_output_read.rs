@@ -46,7 +46,7 @@ fn finding(
         Convention::Mlir => "`read_write_args` has the operands that are read and written",
         Convention::Rust => "`inout(reg32)` declares an operand that is read and written",
     };
-    let diagnostic = Diagnostic::new(Code::V702, subject.place(read), message)
+    let diagnostic = Diagnostic::new(Code::AsmOutputRead, subject.place(read), message)
         .label("its value is arbitrary")
         .related(declared, "declared here")
         .help(help);

@@ -61,7 +61,7 @@ pub(crate) fn run_asm_flow(
     for found in &mut found {
         found.each_span(|span| Span::new(span.start - start, span.end - start));
     }
-    if rules.contains(Code::V705) && !flow.is_opaque() {
+    if rules.contains(Code::AsmOutputUnwritten) && !flow.is_opaque() {
         let unwritten = unwritten(&function, &flow, &names, operands);
         found.extend(unwritten.into_iter().map(|(number, written)| {
             finding(&asm.operands[number].placeholder, place_of_operand(number), written)
@@ -122,7 +122,7 @@ fn finding(name: &str, place: Span, written: Written) -> Diagnostic {
         Written::Never => format!("nothing writes the output `{name}`"),
         _ => format!("some path through the `asm` does not write the output `{name}`"),
     };
-    Diagnostic::new(Code::V705, place, message)
+    Diagnostic::new(Code::AsmOutputUnwritten, place, message)
         .label("its value is arbitrary then")
         .help("`\"+r\"` declares an operand that keeps its value where nothing writes it")
 }

@@ -31,8 +31,8 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
         }
         let place = subject.place(operand.value);
         let message = format!("`{}` is not declared here", subject.spelled(name));
-        let diagnostic =
-            Diagnostic::new(Code::V216, place, message).label("no register of this name in scope");
+        let diagnostic = Diagnostic::new(Code::UndeclaredRegister, place, message)
+            .label("no register of this name in scope");
         let declared = subject.context.registers().filter(|it| subject.operands.get(it).is_none());
         found.push(
             diagnostic.help(match nearest(name, declared) {

@@ -4,7 +4,7 @@ use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Mnemonic;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V404], documented: true, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::CancelledNegation], documented: true, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     // In other instructions the manual allows no minus at all.
@@ -15,7 +15,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     };
     let (a, b) = (a.minus?, b.minus?);
-    let diagnostic = Diagnostic::new(Code::V404, b, "the two minus signs cancel")
+    let diagnostic = Diagnostic::new(Code::CancelledNegation, b, "the two minus signs cancel")
         .label("undoes the other")
         .related(a, "the other")
         .help("minus on `a` or `b` negates their product; on both it does nothing")

@@ -4,7 +4,7 @@ use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::isa::{Role, Sources};
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V505], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::ConstantComparison], documented: false, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let settled = memo.facts(subject.instruction)?.settled();
@@ -31,5 +31,5 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         let help = "in these lanes, both sources are the same lane of one register".to_string();
         (format!("this comparison is {verdict} in {lanes}"), help)
     };
-    Some(Diagnostic::new(Code::V505, span, message).label(verdict).help(help))
+    Some(Diagnostic::new(Code::ConstantComparison, span, message).label(verdict).help(help))
 }

@@ -5,14 +5,15 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::{Constant, RawOperand, Shape};
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V406], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::ConstantCut], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let cut: Vec<(Span, String)> = subject.raw.operands.iter().filter_map(cut).collect();
     let ((first, kept), others) = cut.split_first()?;
-    let mut diagnostic = Diagnostic::new(Code::V406, *first, "the constant is wider than 32 bits")
-        .label(format!("only its low 32 bits are used: {kept}"))
-        .help(format!("write `{kept}` if you mean that"));
+    let mut diagnostic =
+        Diagnostic::new(Code::ConstantCut, *first, "the constant is wider than 32 bits")
+            .label(format!("only its low 32 bits are used: {kept}"))
+            .help(format!("write `{kept}` if you mean that"));
     for (other, kept) in others {
         diagnostic = diagnostic.related(*other, format!("and this one: {kept}"));
     }

@@ -6,7 +6,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Target;
 use crate::video::Semantics;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V601], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::EmulatedInstruction], documented: false, find };
 
 /// The replacement is shown up to this many lines.
 const SHOWN: usize = 12;
@@ -38,7 +38,8 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let help = help(&block, same);
     let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let edits = vec![Edit::replace(place.statement, block)];
-    let diagnostic = Diagnostic::new(Code::V601, place.statement, message).label(label);
+    let diagnostic =
+        Diagnostic::new(Code::EmulatedInstruction, place.statement, message).label(label);
     Some(diagnostic.help(help).fix(applicability, "write it as ordinary PTX", edits))
 }
 

@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Lanes;
 use crate::source::Span;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V408], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::ExplicitDefault], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let lanes = subject.instruction.simd()?.lanes;
@@ -20,8 +20,9 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     };
     let text = first.text(subject.source);
-    let mut diagnostic = Diagnostic::new(Code::V408, *first, format!("`{text}` is the default"))
-        .label("can be left out");
+    let mut diagnostic =
+        Diagnostic::new(Code::ExplicitDefault, *first, format!("`{text}` is the default"))
+            .label("can be left out");
     for other in others {
         diagnostic = diagnostic.related(*other, "and here");
     }

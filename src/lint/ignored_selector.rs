@@ -6,7 +6,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Sources;
 use crate::source::Span;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V407], documented: true, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::IgnoredSelector], documented: true, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     if subject.instruction.form().sources != Sources::Scalar {
@@ -21,7 +21,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let (first, others) = ignored.split_first()?;
     let text = first.text(subject.source);
     let mut diagnostic =
-        Diagnostic::new(Code::V407, *first, format!("`{text}` selects nothing here"))
+        Diagnostic::new(Code::IgnoredSelector, *first, format!("`{text}` selects nothing here"))
             .label("ptxas accepts and ignores it")
             .help(
                 "the whole word is used; scalar selectors are `.b0` `.b1` `.b2` `.b3` `.h0` `.h1`",

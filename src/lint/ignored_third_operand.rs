@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::statement_tokens;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V403], documented: true, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::IgnoredThirdOperand], documented: true, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { source, raw, instruction, .. } = subject;
@@ -30,7 +30,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     };
     let d = d.value.text(source);
     let diagnostic = Diagnostic::new(
-        Code::V403,
+        Code::IgnoredThirdOperand,
         third.span,
         "the third source is ignored without secondary operation or destination selector",
     )

@@ -5,7 +5,7 @@ use crate::backend::ptx::{cheapest, gate};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::video::Semantics;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V512], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::LostGuard], documented: false, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { instruction, targets, place, raw, .. } = subject;
@@ -13,7 +13,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     }
     let guard = raw.guard?.name;
-    let diagnostic = Diagnostic::new(Code::V512, guard, "ptxas leaves out this guard")
+    let diagnostic = Diagnostic::new(Code::LostGuard, guard, "ptxas leaves out this guard")
         .label("the sum is written in any case")
         .help("ptxas 12.9 and 13.5 do so, and 11.8 does not; ordinary instructions keep the guard");
     let oldest = targets.iter().copied().min_by_key(|target| target.number);

@@ -15,7 +15,8 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     };
     let missing = |name: &str, span: Span| {
         let message = format!("the `asm` has no operand `{name}`");
-        Diagnostic::new(Code::V701, subject.place(span), message).label("no such operand")
+        Diagnostic::new(Code::MissingAsmOperand, subject.place(span), message)
+            .label("no such operand")
     };
     found.extend(
         asm.unknown_operands_in(subject.statement)

@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Modifier;
 use crate::source::Span;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V401], documented: true, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::ModifierOrder], documented: true, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { source, raw, instruction, .. } = subject;
@@ -35,7 +35,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     }
     let text: String = documented.iter().map(|modifier| modifier.text()).collect();
     let diagnostic = Diagnostic::new(
-        Code::V401,
+        Code::ModifierOrder,
         written.first()?.to(*written.last()?),
         "the modifiers are not in the documented order",
     )

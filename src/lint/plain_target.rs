@@ -4,7 +4,7 @@ use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::isa::Feature;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V603], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::PlainTarget], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { instruction, targets, place, .. } = subject;
@@ -27,7 +27,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         "with `.target {family}` and `.version {}` or higher, `vptx rewrite` has the shorter code",
         since?
     );
-    Some(Diagnostic::new(Code::V603, place.statement, message).label(label).help(help))
+    Some(Diagnostic::new(Code::PlainTarget, place.statement, message).label(label).help(help))
 }
 
 fn counted(instructions: u32) -> String {

@@ -4,7 +4,7 @@ use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::isa::{Selector, Sources};
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V508], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::RepeatedLane], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let sources = subject.raw.operands.get(1..3)?;
@@ -14,7 +14,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         let Sources::Lanes(width) = subject.instruction.form().sources else { return None };
         let twice = repeated(Selector::from_text(width, text)?)?;
         let diagnostic = Diagnostic::new(
-            Code::V508,
+            Code::RepeatedLane,
             selector,
             format!("`{text}` takes lane {twice} more than once, and other lanes as well"),
         )

@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Role;
 use crate::video::Tail;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V509], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::ReplacedDestination], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let instruction = subject.instruction;
@@ -27,7 +27,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let selector = destination.selector?;
     let text = selector.text(subject.source);
     let diagnostic = Diagnostic::new(
-        Code::V509,
+        Code::ReplacedDestination,
         selector,
         format!("outside `{text}`, `{d}` does not keep its bits: it takes those of `{c}`"),
     )

@@ -7,7 +7,8 @@ use crate::ir::Input;
 use crate::source::Span;
 use crate::video::{Instruction, Semantics};
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V501, Code::V502], documented: true, find };
+pub(super) const RULE: Rule =
+    Rule { codes: &[Code::ResultDiffers, Code::ResultDiffersInOldPtxas], documented: true, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let difference = memo.facts(subject.instruction)?.difference()?;
@@ -17,8 +18,10 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
 fn diagnostic(instruction: &Instruction, difference: &Difference, span: Span) -> Diagnostic {
     let Difference { semantics, witness } = difference;
     let (code, who, column) = match semantics {
-        Semantics::Ptxas12 => (Code::V502, "the code of ptxas before 13.3", "ptxas 12"),
-        _ => (Code::V501, "the code of ptxas", "ptxas 13"),
+        Semantics::Ptxas12 => {
+            (Code::ResultDiffersInOldPtxas, "the code of ptxas before 13.3", "ptxas 12")
+        }
+        _ => (Code::ResultDiffers, "the code of ptxas", "ptxas 13"),
     };
     let program = instruction.lower(Semantics::Manual);
     let inputs = [("a", witness.a), ("b", witness.b), ("c", witness.c)];

@@ -19,7 +19,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             continue;
         }
         let mut diagnostic = Diagnostic::new(
-            Code::V903,
+            Code::SecondDeclaration,
             symbol.name,
             format!("`{text}` is declared in this scope already"),
         )

@@ -6,7 +6,8 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Role;
 use crate::source::Span;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V506], documented: false, find };
+pub(super) const RULE: Rule =
+    Rule { codes: &[Code::SecondaryWithoutEffect], documented: false, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let secondary = memo.facts(subject.instruction)?.secondary()?;
@@ -18,7 +19,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let constant = c.value.text(subject.source);
     let diagnostic = match secondary {
         Ineffective::Passes => Diagnostic::new(
-            Code::V506,
+            Code::SecondaryWithoutEffect,
             span,
             format!("`{modifier}` with {constant} changes no result here"),
         )
@@ -30,7 +31,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
             vec![Edit::remove(span), Edit::remove(Span::new(b.span.end, c.span.end))],
         ),
         Ineffective::AlwaysThird => Diagnostic::new(
-            Code::V506,
+            Code::SecondaryWithoutEffect,
             span,
             format!("`{modifier}` with {constant} always gives {constant} here"),
         )

@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{LaneWidth, Lanes, Selector};
 use crate::syntax::RawOperand;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V405], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::SelectorReadAsType], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let source = subject.source;
@@ -24,9 +24,12 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     };
     let default = Lanes::all(LaneWidth::Bytes);
     let swapped = (lanes(a, default.a()), lanes(b, default.b()));
-    let mut diagnostic =
-        Diagnostic::new(Code::V405, selector, "ptxas 12.9 and 13.5 read `.b1024` as a type")
-            .label("a syntax error there; ptxas 11.8 accepts it");
+    let mut diagnostic = Diagnostic::new(
+        Code::SelectorReadAsType,
+        selector,
+        "ptxas 12.9 and 13.5 read `.b1024` as a type",
+    )
+    .label("a syntax error there; ptxas 11.8 accepts it");
     if let (Some(a_lanes), Some(b_lanes)) = swapped
         && a_lanes != ".b1024"
         && b_lanes != ".b1024"

@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{ShiftMode, Type};
 use crate::video::{Operation, Source};
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V511], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::ShiftBeyondWidth], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Operation::Shift(shift) = &subject.instruction.operation else {
@@ -22,7 +22,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     if shift.mode == ShiftMode::Wrap {
         let used = amount & 31;
         let message = format!("`.wrap` uses five bits of the amount: the shift is by {used}");
-        let diagnostic = Diagnostic::new(Code::V511, span, message)
+        let diagnostic = Diagnostic::new(Code::ShiftBeyondWidth, span, message)
             .label(format!("{amount} & 31 = {used}"))
             .help("write the amount that is used, or `.clamp` to shift everything out")
             .fix(
@@ -37,9 +37,12 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         (false, Type::U32) => "the shift gives 0",
         (false, Type::S32) => "the shift gives 0, or -1 where the value is negative",
     };
-    let diagnostic =
-        Diagnostic::new(Code::V511, span, "the amount shifts every bit of the value out")
-            .label(left)
-            .help("words have 32 bits: `.clamp` turns every larger amount into 32");
+    let diagnostic = Diagnostic::new(
+        Code::ShiftBeyondWidth,
+        span,
+        "the amount shifts every bit of the value out",
+    )
+    .label(left)
+    .help("words have 32 bits: `.clamp` turns every larger amount into 32");
     Some(diagnostic)
 }

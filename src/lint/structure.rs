@@ -78,23 +78,24 @@ type FunctionRule = fn(&FunctionSubject<'_, '_>, &mut Vec<Diagnostic>);
 
 /// Rules on names. They judge modules only.
 const ON_NAMES: [(&[Code], ModuleRule); 5] = [
-    (&[Code::V901, Code::V902], undeclared_name::find),
-    (&[Code::V903], second_declaration::find),
-    (&[Code::V906], unused_register::find),
-    (&[Code::V907], unused_label::find),
-    (&[Code::V908], unused_parameter::find),
+    (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),
+    (&[Code::SecondDeclaration], second_declaration::find),
+    (&[Code::UnusedRegister], unused_register::find),
+    (&[Code::UnusedLabel], unused_label::find),
+    (&[Code::UnusedParameter], unused_parameter::find),
 ];
 
 /// Rules on functions that have video instructions.
 const ON_VIDEO: [(Code, FunctionRule); 2] =
-    [(Code::V904, unwritten_source::find), (Code::V905, unread_result::find)];
+    [(Code::UnwrittenSource, unwritten_source::find), (Code::UnreadResult, unread_result::find)];
 
 /// Rules on all functions.
-const ON_FUNCTIONS: [(Code, FunctionRule); 1] = [(Code::V909, unreachable_statement::find)];
+const ON_FUNCTIONS: [(Code, FunctionRule); 1] =
+    [(Code::UnreachableStatement, unreachable_statement::find)];
 
 /// Whether a rule is in force that reads the tree of a module, or that of an `asm`.
 pub(crate) fn wants_trees(rules: RuleSet) -> bool {
-    wants_structure(rules) || rules.contains(Code::V705)
+    wants_structure(rules) || rules.contains(Code::AsmOutputUnwritten)
 }
 
 /// Whether one of the rules on modules is in force.

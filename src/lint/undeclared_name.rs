@@ -36,20 +36,24 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         }
         let diagnostic = match role {
             Role::Label => Diagnostic::new(
-                Code::V902,
+                Code::UndefinedLabel,
                 it.span(),
                 format!("there is no label `{text}` in sight"),
             )
             .label("not known here")
             .help("a label is known in the `{ }` that it stands in"),
-            Role::Other if it.meaning().is_some() => {
-                Diagnostic::new(Code::V901, it.span(), format!("`{text}` is declared only later"))
-                    .label("not known yet")
-            }
-            Role::Other => {
-                Diagnostic::new(Code::V901, it.span(), format!("`{text}` is not declared"))
-                    .label("not known here")
-            }
+            Role::Other if it.meaning().is_some() => Diagnostic::new(
+                Code::UndeclaredName,
+                it.span(),
+                format!("`{text}` is declared only later"),
+            )
+            .label("not known yet"),
+            Role::Other => Diagnostic::new(
+                Code::UndeclaredName,
+                it.span(),
+                format!("`{text}` is not declared"),
+            )
+            .label("not known here"),
         };
         let declared = it.meaning().map(|meaning| names.symbol(meaning.symbol()).name);
         let near = || near(subject, it.span(), matches!(role, Role::Label));

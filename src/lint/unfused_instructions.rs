@@ -41,11 +41,12 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
         if region.is_undisputed { Applicability::Safe } else { Applicability::Unsafe };
     // The block is at the last one, except if that moves up.
     let (other, which) = if place == 0 { (last, "last") } else { (first, "first") };
-    let mut found = Diagnostic::new(Code::V602, statements.get(place)?.span, message)
-        .label(format!("{} in all", label(&groups, "")))
-        .related(other, format!("the {which} of the {count}"))
-        .help(help(&block, region.is_undisputed))
-        .fix(applicability, "write them as ordinary PTX", region.edits);
+    let mut found =
+        Diagnostic::new(Code::UnfusedInstructions, statements.get(place)?.span, message)
+            .label(format!("{} in all", label(&groups, "")))
+            .related(other, format!("the {which} of the {count}"))
+            .help(help(&block, region.is_undisputed))
+            .fix(applicability, "write them as ordinary PTX", region.edits);
     found.statement = Some(first.to(last));
     Some(found)
 }

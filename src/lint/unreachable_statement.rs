@@ -28,7 +28,7 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
         let removed = |span| Edit::replace(removed(source, span), "");
         let edits = statements.iter().map(|it| removed(it.span())).collect();
         found.push(
-            Diagnostic::new(Code::V909, first, message)
+            Diagnostic::new(Code::UnreachableStatement, first, message)
                 .label("never runs")
                 .fix(Applicability::Unsafe, "remove what never runs", edits)
                 .statement(first),

@@ -17,7 +17,7 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
         let removed = Edit::replace(removed(source, statement.span), "");
         found.push(
             Diagnostic::new(
-                Code::V905,
+                Code::UnreadResult,
                 access.span,
                 format!("nothing reads this value of `{name}`"),
             )

@@ -4,14 +4,14 @@ use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::video::SimdOperands;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V510], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::UnreadSource], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let unread = subject.instruction.simd().and_then(unread)?;
     let operand = subject.raw.operands.get(1 + unread)?;
     let name = operand.value.text(subject.source);
     let diagnostic = Diagnostic::new(
-        Code::V510,
+        Code::UnreadSource,
         operand.value,
         format!("`{name}` is not read: no selector takes a lane of it that is written"),
     )

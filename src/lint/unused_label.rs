@@ -14,7 +14,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         }
         let Some(statement) = subject.tree.statement_at(symbol.name.start) else { continue };
         let message = format!("no branch names the label `{}`", symbol.name.text(source));
-        let mut diagnostic = Diagnostic::new(Code::V907, symbol.name, message)
+        let mut diagnostic = Diagnostic::new(Code::UnusedLabel, symbol.name, message)
             .label("not used")
             .statement(statement.span());
         // A table of targets needs its label.

@@ -17,7 +17,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             }
             let own = function.name().map_or("the function", |name| name.text(source));
             let message = format!("`{}` does not use `{}`", own, name.text(source));
-            let diagnostic = Diagnostic::new(Code::V908, name, message).label("not used");
+            let diagnostic =
+                Diagnostic::new(Code::UnusedParameter, name, message).label("not used");
             found.push(diagnostic.statement(name));
         }
     }

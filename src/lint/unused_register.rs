@@ -18,7 +18,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             Some(count) => format!("no register of `{text}<{count}>` is used"),
             None => format!("`{text}` is not used"),
         };
-        let mut diagnostic = Diagnostic::new(Code::V906, symbol.name, message)
+        let mut diagnostic = Diagnostic::new(Code::UnusedRegister, symbol.name, message)
             .label("only declared")
             .statement(symbol.declaration);
         if let Some(edit) = removal(subject, symbol.name) {

@@ -6,7 +6,7 @@ use crate::ir::Input;
 use crate::isa::Sources;
 use crate::video::Semantics;
 
-pub(super) const RULE: Rule = Rule { codes: &[Code::V507], documented: false, find };
+pub(super) const RULE: Rule = Rule { codes: &[Code::UnusedThirdSource], documented: false, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let instruction = subject.instruction;
@@ -24,7 +24,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     }
     let operand = subject.raw.operands.get(3)?;
     let diagnostic = Diagnostic::new(
-        Code::V507,
+        Code::UnusedThirdSource,
         operand.span,
         format!("nothing of `{c}` is kept: all lanes are written"),
     )

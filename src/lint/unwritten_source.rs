@@ -55,7 +55,7 @@ fn finding(
         Written::Never => format!("`{name}` is read, but nothing writes it before"),
         _ => format!("`{name}` is read, but not written on every path to here"),
     };
-    let mut diagnostic = Diagnostic::new(Code::V904, access.span, message)
+    let mut diagnostic = Diagnostic::new(Code::UnwrittenSource, access.span, message)
         .label("its value is arbitrary")
         .statement(statement.span);
     if written == Written::Sometimes {

@@ -225,7 +225,7 @@ fn run(
     layout.run().map_err(|foreign| {
         let text = foreign.text(source);
         let message = format!("`{text}` cannot stand here in PTX");
-        error(vec![Diagnostic::new(Code::V007, foreign, message).label("unexpected")])
+        error(vec![Diagnostic::new(Code::InvalidCharacter, foreign, message).label("unexpected")])
     })
 }
 

@@ -12,7 +12,12 @@ use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::Instruction;
 
 /// Spellings that only the manual forbids. Their fixes keep the meaning.
-const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
+const SPELLINGS: &[Code] = &[
+    Code::ModifierOrder,
+    Code::RepeatedSaturate,
+    Code::IgnoredThirdOperand,
+    Code::CancelledNegation,
+];
 
 /// The edits, and the video instructions if the text may have suppressions.
 pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
@@ -47,7 +52,7 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
         let within = edits
             .get(from)
             .is_some_and(|edit| edit.span.start <= found.span.start && !edit.span.is_empty());
-        within || found.code == Code::V408 || SPELLINGS.contains(&found.code)
+        within || found.code == Code::ExplicitDefault || SPELLINGS.contains(&found.code)
     };
     let mut kept: Vec<Span> =
         suppressed.iter().filter(is_settled).filter_map(|found| found.statement).collect();

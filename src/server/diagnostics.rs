@@ -49,17 +49,17 @@ pub(super) fn shown(
 fn tag(code: Code) -> Option<DiagnosticTag> {
     match code {
         // It has no effect.
-        Code::V402
-        | Code::V403
-        | Code::V404
-        | Code::V407
-        | Code::V408
-        | Code::V503
-        | Code::V506
-        | Code::V507
-        | Code::V801 => Some(DiagnosticTag::Unnecessary),
+        Code::RepeatedSaturate
+        | Code::IgnoredThirdOperand
+        | Code::CancelledNegation
+        | Code::IgnoredSelector
+        | Code::ExplicitDefault
+        | Code::SaturateWithoutEffect
+        | Code::SecondaryWithoutEffect
+        | Code::UnusedThirdSource
+        | Code::UnusedSuppression => Some(DiagnosticTag::Unnecessary),
         // Newer versions of ptxas read it otherwise.
-        Code::V405 => Some(DiagnosticTag::Deprecated),
+        Code::SelectorReadAsType => Some(DiagnosticTag::Deprecated),
         _ => None,
     }
 }

@@ -139,7 +139,7 @@ impl Denied {
     pub(crate) fn holds_for(&self, finding: &Diagnostic) -> bool {
         match self {
             Denied::Warnings => finding.severity == Severity::Warning,
-            Denied::Unread => finding.code == Code::V704,
+            Denied::Unread => finding.code == Code::UnreadAsm,
             Denied::Rules(rules) => rules.matches(finding.code),
         }
     }
@@ -236,7 +236,7 @@ impl Choices {
         let version = self.ptx_version.or(options.ptx_version);
         let mut rules = options.rules.choose(self.select.as_deref(), &self.extend, &self.ignore);
         if self.deny.iter().flatten().any(|denied| *denied == Denied::Unread) {
-            rules = rules.with(Code::V704);
+            rules = rules.with(Code::UnreadAsm);
         }
         let named = self.select.iter().flatten().chain(&self.extend);
         let named: Vec<RuleSelector> = named.filter(|it| !it.is_all()).cloned().collect();

@@ -944,10 +944,12 @@ impl Pair {
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
         let mut plain = check_ptx(&self.plain);
         // The rest that a line end cut off may be no statement of ours.
-        plain.retain(|finding| finding.code != Code::V005 || finding.statement.is_some());
+        plain.retain(|finding| {
+            finding.code != Code::MissingSemicolon || finding.statement.is_some()
+        });
         let mut found = check_cuda(&self.source);
         // Bare statements need not declare anything.
-        found.retain(|it| it.code != Code::V216);
+        found.retain(|it| it.code != Code::UndeclaredRegister);
         if self.doubtful && found.is_empty() {
             return Vec::new();
         }
@@ -1192,7 +1194,7 @@ fn random_statements_have_the_findings_of_plain_ptx() {
 
 /// Codes and severities, in order, without undeclared registers: bare statements have none.
 pub(crate) fn kinds(findings: &[Diagnostic]) -> Vec<(&'static str, Severity)> {
-    let counted = findings.iter().filter(|it| it.code != Code::V216);
+    let counted = findings.iter().filter(|it| it.code != Code::UndeclaredRegister);
     let mut kinds: Vec<_> = counted.map(|found| (found.code.text(), found.severity)).collect();
     kinds.sort_unstable();
     kinds

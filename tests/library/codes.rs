@@ -14,13 +14,16 @@ use vptx::video::Semantics;
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
 /// Findings beside the one a fixture is for: the checker reports one mistake twice.
-const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108), (Code::V302, Code::V305)];
+const COMPANIONS: &[(Code, Code)] = &[
+    (Code::ForeignComparison, Code::MissingComparison),
+    (Code::VersionTooLow, Code::TargetAboveVersion),
+];
 
 /// The findings in a text that belong to a code. The results of an instruction, what is written
 /// before it and read behind it, or costs is a matter of its own.
 fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut found = check(text, &options(code, dialect));
-    let is_about_flow = |code| [Code::V904, Code::V905].contains(&code);
+    let is_about_flow = |code| [Code::UnwrittenSource, Code::UnreadResult].contains(&code);
     found.retain(|diagnostic| {
         diagnostic.code == code || !is_about_results(diagnostic) && !is_about_flow(diagnostic.code)
     });
@@ -120,12 +123,20 @@ fn page(code: Code) -> Page<'static> {
     }
     let [example, fix] = [2, 3].map(|at: usize| sections[at].blocks.remove(0));
     let infos = match code {
-        Code::V008 => ["text", "sh"],
+        Code::BinaryFile => ["text", "sh"],
         _ if is_about_asm(code) => ["cuda", "cuda"],
         _ => ["ptx", "ptx"],
     };
     assert_eq!([example.0, fix.0], infos, "{code}: info strings");
     Page { example, fix }
+}
+
+#[test]
+fn rules_are_named_after_what_they_find() {
+    for code in Code::ALL {
+        let words = code.name().split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
+        assert_eq!(format!("{code:?}"), words.collect::<String>());
+    }
 }
 
 #[test]
@@ -165,7 +176,7 @@ fn pages_and_fixtures_are_those_of_the_codes() {
 fn examples_yield_their_code_and_fixes_are_clean() {
     for &code in Code::ALL {
         let Page { example, fix } = page(code);
-        if code == Code::V008 {
+        if code == Code::BinaryFile {
             continue;
         }
         let found: Vec<Code> = findings(code, &example.1, Dialect::Documented)
@@ -202,8 +213,15 @@ fn fixtures_yield_their_code() {
 /// refuses is one under any.
 #[test]
 fn fixtures_in_the_ptxas_dialect() {
-    let lenient =
-        [Code::V401, Code::V402, Code::V403, Code::V404, Code::V407, Code::V501, Code::V502];
+    let lenient = [
+        Code::ModifierOrder,
+        Code::RepeatedSaturate,
+        Code::IgnoredThirdOperand,
+        Code::CancelledNegation,
+        Code::IgnoredSelector,
+        Code::ResultDiffers,
+        Code::ResultDiffersInOldPtxas,
+    ];
     for &code in Code::ALL {
         let text = fixture_text(code);
         let found = findings(code, &text, Dialect::Ptxas);
@@ -298,7 +316,8 @@ fn broken(
 /// A result that a safe fix changes, if there is one.
 fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
     // The replacements are ordinary PTX, and other tests prove them.
-    if is_about_asm(code) || [Code::V601, Code::V602].contains(&code) {
+    if is_about_asm(code) || [Code::EmulatedInstruction, Code::UnfusedInstructions].contains(&code)
+    {
         return None;
     }
     let ((before, _), (after, _)) = (vptx::parse(text), vptx::parse(fixed));
@@ -398,9 +417,9 @@ fn every_fix_leaves_valid_code() {
 fn cost_fixes_are_valid() {
     for (code, fixes) in [
         // The result of `vadd.sat` differs between semantics.
-        (Code::V601, [2, 1]),
+        (Code::EmulatedInstruction, [2, 1]),
         // That of `.h1` does.
-        (Code::V602, [2, 1]),
+        (Code::UnfusedInstructions, [2, 1]),
     ] {
         let text = fixture_text(code);
         let found = |text: &str| findings(code, text, Dialect::Documented);
@@ -472,6 +491,8 @@ fn findings_are_those_of_miette() {
     let code = |code: &str| Some(code.to_owned());
     assert_eq!(told.len(), 2);
     assert_eq!((&told[0].0, told[0].2), (&code("V104"), error));
+    let url = miette::Diagnostic::url(&found[0]).map(|url| url.to_string());
+    assert!(url.as_ref().is_some_and(|url| url.ends_with("MissingType")), "{url:?}");
     // Nothing is near this name.
     let help = "`vptx explain` lists the video instructions".to_owned();
     assert_eq!(told[1], (code("V101"), Some(help), error, (22, 12)));

@@ -34,19 +34,19 @@ const STATEMENTS: &[(&str, Option<Code>)] = &[
     (".entry a .pragma \"x\"; .maxntid 3 .pragma \"y;{\"; { exit; }", None),
     (".entry a .pragma \"x\" , /* ; */ \"}\"; { exit; }", None),
     (".file 1 \"a\" .file 2 \"b\", 3, 4 .global .b32 x;", None),
-    (".entry a() .global .b32 g;", Some(Code::V005)),
-    (".entry a .pragma \"x\"; .global .b32 g;", Some(Code::V005)),
-    (".entry a .pragma \"x\";", Some(Code::V005)),
-    (".global .b32 g .global .b32 h;", Some(Code::V005)),
-    (".global .b32 g = 3 .global .b32 h;", Some(Code::V005)),
-    (".global .b32 g[2] = {1, 2} .global .b32 h;", Some(Code::V005)),
-    (".global .b32 g[2] = {1; 2};", Some(Code::V005)),
-    (".global .b32 g h;", Some(Code::V005)),
-    (".global .b32 g", Some(Code::V005)),
-    (".extern .func f g { ret; }", Some(Code::V005)),
-    (".entry (.param .b64 a) { ret; }", Some(Code::V012)),
-    (".func (.reg .b32 x) { ret; }", Some(Code::V012)),
-    (".extern .func (.param .b32 x);", Some(Code::V012)),
+    (".entry a() .global .b32 g;", Some(Code::MissingSemicolon)),
+    (".entry a .pragma \"x\"; .global .b32 g;", Some(Code::MissingSemicolon)),
+    (".entry a .pragma \"x\";", Some(Code::MissingSemicolon)),
+    (".global .b32 g .global .b32 h;", Some(Code::MissingSemicolon)),
+    (".global .b32 g = 3 .global .b32 h;", Some(Code::MissingSemicolon)),
+    (".global .b32 g[2] = {1, 2} .global .b32 h;", Some(Code::MissingSemicolon)),
+    (".global .b32 g[2] = {1; 2};", Some(Code::MissingSemicolon)),
+    (".global .b32 g h;", Some(Code::MissingSemicolon)),
+    (".global .b32 g", Some(Code::MissingSemicolon)),
+    (".extern .func f g { ret; }", Some(Code::MissingSemicolon)),
+    (".entry (.param .b64 a) { ret; }", Some(Code::MissingName)),
+    (".func (.reg .b32 x) { ret; }", Some(Code::MissingName)),
+    (".extern .func (.param .b32 x);", Some(Code::MissingName)),
 ];
 
 #[test]
@@ -123,7 +123,7 @@ fn diff_sees_functions_with_pragmas_in_their_headers() {
 fn what_has_syntax_errors_is_not_rewritten() {
     let text = ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a, b;\nadd.u32 a, a, b\n\
                 vadd.u32.u32.u32 a, a, b;\nret;\n}\n";
-    assert_eq!(codes(text), [Code::V005]);
+    assert_eq!(codes(text), [Code::MissingSemicolon]);
     let (module, diagnostics) = parse(text);
     let refused = rewrite(&module, &RewriteOptions::default()).unwrap_err();
     assert_eq!(refused, RewriteError::Syntax(diagnostics));
@@ -131,7 +131,7 @@ fn what_has_syntax_errors_is_not_rewritten() {
     let deep = text.replace("a, a, b\n", "a, a, b;\n").replace("a, a, b;\nret", "a, a, DEEP;\nret");
     let deep = deep.replace("DEEP", &format!("{}1{}", "(".repeat(201), ")".repeat(201)));
     let (module, diagnostics) = parse(&deep);
-    assert_eq!(diagnostics[0].code, Code::V010);
+    assert_eq!(diagnostics[0].code, Code::NestedTooDeeply);
     assert_eq!(rewrite(&module, &RewriteOptions::default()).unwrap().text(), deep);
     for text in [".visible .entry)", ".entry (.param .u64 p0) { .reg .b32 %r<8>; ret; }"] {
         let refused = normalize(text, &NormalOptions::default()).unwrap_err();
@@ -166,7 +166,7 @@ fn targets_go_with_versions_as_in_ptxas() {
     let known: Vec<PtxVersion> = versions.filter(|version| version.is_known()).collect();
     let found = |version: &str, target: &str| {
         let text = format!(".version {version}\n.target {target}\n.entry k() {{ exit; }}\n");
-        codes(&text).contains(&Code::V305)
+        codes(&text).contains(&Code::TargetAboveVersion)
     };
     let mut refused = 0;
     for line in recorded.lines().filter(|line| !line.starts_with('#')) {

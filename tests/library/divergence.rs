@@ -197,6 +197,10 @@ fn equal_registers_hold_equal_words() {
             assert_eq!(witness.a, witness.b, "{text}");
         }
         let found = vptx::check(text, &vptx::CheckOptions::default());
-        assert_eq!(found.iter().any(|found| found.code == vptx::Code::V501), differs, "{text}");
+        assert_eq!(
+            found.iter().any(|found| found.code == vptx::Code::ResultDiffers),
+            differs,
+            "{text}"
+        );
     }
 }

@@ -18,7 +18,8 @@ fn grammar() -> Grammar {
 }
 
 /// Warnings about syntax that the manual does not have.
-const BEYOND_MANUAL: [Code; 4] = [Code::V401, Code::V402, Code::V403, Code::V407];
+const BEYOND_MANUAL: [Code; 4] =
+    [Code::ModifierOrder, Code::RepeatedSaturate, Code::IgnoredThirdOperand, Code::IgnoredSelector];
 
 /// The checker's verdict on a text.
 struct Verdict {
@@ -68,7 +69,8 @@ fn blank(mut text: &str) -> bool {
 /// Facts that the grammar cannot know: the value of a constant (division by zero,
 /// the one quotient that overflows, more than 64 bits, more nesting than fits
 /// a stack).
-const VALUES: [Code; 3] = [Code::V009, Code::V010, Code::V011];
+const VALUES: [Code; 3] =
+    [Code::MalformedNumber, Code::NestedTooDeeply, Code::ConstantWithoutValue];
 
 fn only(against: &[Code], allowed: &[Code]) -> bool {
     !against.is_empty() && against.iter().all(|code| allowed.contains(code))
@@ -428,7 +430,7 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
 /// The only reasons why the two verdicts on a mutant may differ.
 fn exempt(text: &str, derivable: bool, found: &Verdict) -> bool {
     // The names that PTX predefines are not part of the syntax.
-    let special = only(&found.against, &[Code::V219]);
+    let special = only(&found.against, &[Code::SpecialRegister]);
     // Neither is the value of a constant.
     let valueless = only(&found.against, &VALUES);
     if derivable {

@@ -339,7 +339,7 @@ fn nothing_is_lost() {
 }
 
 fn costs(targets: &[u16]) -> CheckOptions {
-    let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V602));
+    let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::UnfusedInstructions));
     options.with_targets(targets.iter().copied().map(Target::sm).collect())
 }
 

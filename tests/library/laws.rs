@@ -31,7 +31,7 @@ fn options(dialect: Dialect) -> CheckOptions {
 /// `.b1024` is legal and canonical, but deserves a note: newer ptxas versions misread
 /// it.
 fn notable(diagnostic: &Diagnostic, source: &str) -> bool {
-    !(diagnostic.code == Code::V405 && diagnostic.span.text(source) == ".b1024")
+    !(diagnostic.code == Code::SelectorReadAsType && diagnostic.span.text(source) == ".b1024")
 }
 
 /// Checks the laws for all texts of some families. Returns the number of texts for each
@@ -193,7 +193,7 @@ fn cancelled_negations_vanish() {
             let negated = text.replace(", a", ", -a").replace(", b", ", -b");
             assert_eq!(read(&negated), read(&text), "{negated}");
             for (dialect, codes) in
-                [(Dialect::Documented, &[Code::V404][..]), (Dialect::Ptxas, &[])]
+                [(Dialect::Documented, &[Code::CancelledNegation][..]), (Dialect::Ptxas, &[])]
             {
                 let found = check(&negated, &options(dialect));
                 let found: Vec<Code> = found.iter().map(|diagnostic| diagnostic.code).collect();
@@ -419,7 +419,7 @@ fn immediates(instruction: &Instruction) -> Vec<(u32, String)> {
 #[test]
 fn constants_have_their_values() {
     let mut wrong = Vec::new();
-    for (list, codes) in [(CONSTANTS, &[][..]), (WIDE, &[Code::V406])] {
+    for (list, codes) in [(CONSTANTS, &[][..]), (WIDE, &[Code::ConstantCut])] {
         for (text, value) in list {
             let text = format!("vadd.u32.u32.u32 d, {text}, b;");
             let found = check(&text, &options(Dialect::Documented));
@@ -752,7 +752,7 @@ fn registers_with_the_names_of_special_ones_survive() {
     assert_eq!(&read(&instruction.to_string()), instruction);
     // An undeclared `%laneid` is the special register.
     let found = check("vadd.u32.u32.u32 d, a, %laneid;", &CheckOptions::default());
-    assert_eq!(found[0].code, Code::V219);
+    assert_eq!(found[0].code, Code::SpecialRegister);
 }
 
 #[test]

@@ -37,7 +37,8 @@ const EXAMPLES: [&str; 20] = [
 ];
 
 /// The two examples that contradict the chapter's own syntax, with the wrong token.
-const MISTAKES: [(usize, Code, &str); 2] = [(17, Code::V209, ".b00"), (19, Code::V112, ".max")];
+const MISTAKES: [(usize, Code, &str); 2] =
+    [(17, Code::InvalidMask, ".b00"), (19, Code::SimdSecondaryOperation, ".max")];
 
 const HEAD: &str = "\
 .version 3.0
@@ -102,7 +103,7 @@ fn two_examples_are_mistakes() {
         let text = module(&EXAMPLES);
         let found: Vec<(Code, &str)> =
             run(&text, dialect).iter().map(|found| (found.code, found.span.text(&text))).collect();
-        assert_eq!(found, [(Code::V209, ".b00"), (Code::V112, ".max")]);
+        assert_eq!(found, [(Code::InvalidMask, ".b00"), (Code::SimdSecondaryOperation, ".max")]);
     }
 }
 
@@ -115,7 +116,10 @@ fn misspelt_averages_are_explained() {
             for dialect in [Dialect::Documented, Dialect::Ptxas] {
                 let found = run(&text, dialect);
                 assert_eq!(found.len(), 1, "{found:?}");
-                assert_eq!((found[0].code, found[0].span.text(&text)), (Code::V101, wrong));
+                assert_eq!(
+                    (found[0].code, found[0].span.text(&text)),
+                    (Code::UnknownInstruction, wrong)
+                );
                 let help = found[0].help.as_deref().unwrap_or_default();
                 assert!(help.contains(right), "{help}");
                 let fixed = found[0].fixes[0].apply(&text);
@@ -147,14 +151,17 @@ fn mnemonics_and_gates() {
             let text = module(&[example]).replace("3.0", version).replace("sm_30", target);
             let found = run(&text, Dialect::Documented);
             let gates = found.iter().map(|found| found.code);
-            gates.filter(|code| matches!(code, Code::V301 | Code::V302)).collect()
+            gates.filter(|code| matches!(code, Code::TargetTooLow | Code::VersionTooLow)).collect()
         };
-        let (target, version) =
-            if simd { (vec![Code::V301], vec![Code::V302]) } else { (vec![], vec![]) };
+        let (target, version) = if simd {
+            (vec![Code::TargetTooLow], vec![Code::VersionTooLow])
+        } else {
+            (vec![], vec![])
+        };
         assert_eq!(gates("2.0", "sm_20"), [target, version.clone()].concat(), "{example}");
         assert_eq!(gates("2.3", "sm_35"), version, "{example}");
         assert_eq!(gates("3.0", "sm_30"), [], "{example}");
         assert_eq!(gates("8.0", "sm_90a"), [], "{example}");
-        assert_eq!(gates("1.4", "sm_13"), [Code::V301, Code::V302], "{example}");
+        assert_eq!(gates("1.4", "sm_13"), [Code::TargetTooLow, Code::VersionTooLow], "{example}");
     }
 }

@@ -250,7 +250,7 @@ fn registers_are_judged_by_their_class() {
     ] {
         for operands in ["x, r, r, r", "r, x, r, r", "r, r, x, r", "r, r, r, x"] {
             let text = kernel(&format!(".reg {ty} x;\nvadd.u32.s32.u32.add {operands};"));
-            errors(&text, &[(Code::V215, "x")]);
+            errors(&text, &[(Code::RegisterType, "x")]);
             let found = &run(&text, Dialect::Ptxas)[0];
             let declared = text.find(&format!("{ty} x")).expect("it is there") + ty.len() + 1;
             assert_eq!(found.labels[0].span.range(), declared..declared + 1, "{text}");
@@ -270,12 +270,15 @@ fn what_is_no_register() {
         ("p", ""),
     ] {
         let text = kernel(&format!("{{{declaration}\nvadd.u32.u32.u32 r, {name}, r;}}"));
-        errors(&text, &[(Code::V214, name)]);
+        errors(&text, &[(Code::OperandKind, name)]);
     }
-    errors(&kernel("vadd.u32.u32.u32 r, nothing, r;"), &[(Code::V216, "nothing")]);
-    errors(&kernel("vadd.u32.u32.u32 r, %tid, r;"), &[(Code::V219, "%tid")]);
-    errors(&kernel("vadd.u32.u32.u32 r, %tid.x, r;"), &[(Code::V219, "%tid.x")]);
-    errors(&kernel(".reg .v2 .b32 duo;vadd.u32.u32.u32 r, duo.x, r;"), &[(Code::V215, "duo")]);
+    errors(&kernel("vadd.u32.u32.u32 r, nothing, r;"), &[(Code::UndeclaredRegister, "nothing")]);
+    errors(&kernel("vadd.u32.u32.u32 r, %tid, r;"), &[(Code::SpecialRegister, "%tid")]);
+    errors(&kernel("vadd.u32.u32.u32 r, %tid.x, r;"), &[(Code::SpecialRegister, "%tid.x")]);
+    errors(
+        &kernel(".reg .v2 .b32 duo;vadd.u32.u32.u32 r, duo.x, r;"),
+        &[(Code::RegisterType, "duo")],
+    );
 }
 
 #[test]
@@ -284,7 +287,10 @@ fn guards_are_predicates() {
         ".reg .pred %p<4>;\n⟦@%p3 vadd.u32.u32.u32 r, s, t;⟧ ⟦@!%p0 vadd.u32.u32.u32 r, s, t;⟧",
     ));
     for guard in ["r", "f", "k", "nothing"] {
-        errors(&kernel(&format!("@{guard} vadd.u32.u32.u32 r, s, t;")), &[(Code::V217, guard)]);
+        errors(
+            &kernel(&format!("@{guard} vadd.u32.u32.u32 r, s, t;")),
+            &[(Code::GuardNotPredicate, guard)],
+        );
     }
 }
 
@@ -313,12 +319,12 @@ fn ranges_of_registers_have_ends() {
     clean(&kernel(&format!(".reg .f32 %x; .reg .b32 %y, %x<100>;\n{text}")));
     errors(
         &kernel(".reg .b32 %x<100>;\nvadd.u32.u32.u32 %x99, %x100, %x;"),
-        &[(Code::V216, "%x100"), (Code::V216, "%x")],
+        &[(Code::UndeclaredRegister, "%x100"), (Code::UndeclaredRegister, "%x")],
     );
     // Digits before the count are not part of the name.
     errors(
         &kernel(".reg .f32 %f<4>; .reg .b32 %fx<4>;\nvadd.u32.u32.u32 %fx1, %f1, %fx4;"),
-        &[(Code::V215, "%f1"), (Code::V216, "%fx4")],
+        &[(Code::RegisterType, "%f1"), (Code::UndeclaredRegister, "%fx4")],
     );
 }
 
@@ -347,11 +353,11 @@ fn scopes_hide_and_restore() {
     errors(
         &text,
         &[
-            (Code::V215, "r"),
-            (Code::V215, "s"),
-            (Code::V215, "r"),
-            (Code::V215, "%r1"),
-            (Code::V215, "t"),
+            (Code::RegisterType, "r"),
+            (Code::RegisterType, "s"),
+            (Code::RegisterType, "r"),
+            (Code::RegisterType, "%r1"),
+            (Code::RegisterType, "t"),
         ],
     );
     let found = run(&text, Dialect::Documented);
@@ -392,13 +398,13 @@ fn functions_have_scopes_of_their_own() {
     errors(
         text,
         &[
-            (Code::V215, "real"),
-            (Code::V214, "memory"),
-            (Code::V216, "in"),
-            (Code::V216, "mine"),
-            (Code::V216, "out"),
-            (Code::V214, "f"),
-            (Code::V214, "k"),
+            (Code::RegisterType, "real"),
+            (Code::OperandKind, "memory"),
+            (Code::UndeclaredRegister, "in"),
+            (Code::UndeclaredRegister, "mine"),
+            (Code::UndeclaredRegister, "out"),
+            (Code::OperandKind, "f"),
+            (Code::OperandKind, "k"),
         ],
     );
 }
@@ -429,12 +435,15 @@ fn the_last_target_counts() {
     }
     for targets in [".target sm_90\n.target sm_20", ".target sm_29", ".target sm_35, sm_13"] {
         let text = module(&format!(".version 8.0\n{targets}"));
-        errors(&text, &[(Code::V301, "vadd4")]);
+        errors(&text, &[(Code::TargetTooLow, "vadd4")]);
     }
     let text = module(".version 2.3\n.target sm_21");
-    errors(&text, &[(Code::V301, "vadd4"), (Code::V302, "vadd4")]);
+    errors(&text, &[(Code::TargetTooLow, "vadd4"), (Code::VersionTooLow, "vadd4")]);
     assert_eq!(parse(&text).0.version(), Some(PtxVersion::new(2, 3)));
-    errors(&module(".version 1.4\n.target sm_30"), &[(Code::V305, "sm_30"), (Code::V302, "vadd4")]);
+    errors(
+        &module(".version 1.4\n.target sm_30"),
+        &[(Code::TargetAboveVersion, "sm_30"), (Code::VersionTooLow, "vadd4")],
+    );
     // Options override the module.
     let options = CheckOptions::default()
         .with_target(Some(Target::sm(30)))
@@ -453,11 +462,11 @@ fn what_never_ends_is_reported_where_it_starts() {
         "ret; // fine\n⟦/*⟧ * / vadd.u32.u32.u32 d, a;",
         "mov.u32 r, ⟦/*⟧ 5;",
     ] {
-        error_at(text, Code::V001);
+        error_at(text, Code::UnclosedComment);
     }
     for text in [".file 1 ⟦\"⟧x.cu", ".pragma ⟦\"⟧nounroll; vadd.u32.u32.u32 d, a;", "x ⟦\"⟧"]
     {
-        error_at(text, Code::V002);
+        error_at(text, Code::UnclosedString);
     }
     for text in [
         "⟦{⟧ vadd.u32.u32.u32 d, a, b;",
@@ -467,18 +476,18 @@ fn what_never_ends_is_reported_where_it_starts() {
         ".version 8.0 .target sm_90 .func f() ⟦{⟧ ret; .visible .func g() { ret; }",
         ".section .debug_info ⟦{⟧ .b8 1",
     ] {
-        error_at(text, Code::V003);
+        error_at(text, Code::UnclosedBrace);
     }
     for text in ["⟦}⟧", "{ } ⟦}⟧ vadd.u32.u32.u32 d, a, b;", "vadd.u32.u32.u32 d, a, b; ⟦}⟧"]
     {
-        error_at(text, Code::V004);
+        error_at(text, Code::StrayBrace);
     }
     // Inside a video instruction, at least the comment or string is reported, at its
     // start.
     for (text, code) in [
-        ("vadd.u32.u32.u32 d, ⟦/*⟧ a, b;", Code::V001),
-        ("vadd⟦/*⟧.u32.u32.u32 d, a, b;", Code::V001),
-        ("vadd.u32.u32.u32 d, ⟦\"⟧a, b;", Code::V002),
+        ("vadd.u32.u32.u32 d, ⟦/*⟧ a, b;", Code::UnclosedComment),
+        ("vadd⟦/*⟧.u32.u32.u32 d, a, b;", Code::UnclosedComment),
+        ("vadd.u32.u32.u32 d, ⟦\"⟧a, b;", Code::UnclosedString),
     ] {
         let (text, marks) = marked(text);
         let found = run(&text, Dialect::Ptxas);
@@ -508,7 +517,7 @@ fn missing_semicolons_are_reported_where_they_belong() {
         ".global .u32 x = 5⟦⟧ // none",
         "{ .reg .b32 d⟦⟧ }",
     ] {
-        error_at(text, Code::V005);
+        error_at(text, Code::MissingSemicolon);
         let (text, marks) = marked(text);
         let found = run(&text, Dialect::Documented);
         let fixed = found[0].fixes[0].apply(&text);
@@ -517,17 +526,26 @@ fn missing_semicolons_are_reported_where_they_belong() {
     }
     let text = "vadd.u32.u32.u32 d, a, b\nvsub.u32.u32.u32 d, a;\nvmin.u32.u32.u32 d, a, b";
     let found: Vec<Code> = run(text, Dialect::Ptxas).iter().map(|found| found.code).collect();
-    assert_eq!(found, [Code::V005, Code::V201, Code::V005]);
+    assert_eq!(found, [Code::MissingSemicolon, Code::MissingOperand, Code::MissingSemicolon]);
 }
 
 /// All errors of a statement are reported, even if its `;` is missing.
 #[test]
 fn missing_semicolons_hide_nothing() {
     for (text, expected) in [
-        ("vadd.u32.u32 d, a.b9, b⟦⟧\nret;", &[Code::V104, Code::V206, Code::V005][..]),
-        ("vmin2.u32.u32.f32 d, a, b⟦⟧\n", &[Code::V106, Code::V203, Code::V005]),
-        ("vad4.u32.u32.u32 d, a, b, c⟦⟧ }", &[Code::V101, Code::V005, Code::V004]),
-        ("vadd.u32.u32.u32 d, 09, b⟦⟧\n", &[Code::V009, Code::V005]),
+        (
+            "vadd.u32.u32 d, a.b9, b⟦⟧\nret;",
+            &[Code::MissingType, Code::UnknownSelector, Code::MissingSemicolon][..],
+        ),
+        (
+            "vmin2.u32.u32.f32 d, a, b⟦⟧\n",
+            &[Code::WrongType, Code::MissingThirdOperand, Code::MissingSemicolon],
+        ),
+        (
+            "vad4.u32.u32.u32 d, a, b, c⟦⟧ }",
+            &[Code::UnknownInstruction, Code::MissingSemicolon, Code::StrayBrace],
+        ),
+        ("vadd.u32.u32.u32 d, 09, b⟦⟧\n", &[Code::MalformedNumber, Code::MissingSemicolon]),
     ] {
         let (text, _) = marked(text);
         let mut found: Vec<Code> =
@@ -605,7 +623,11 @@ fn reading_goes_on_after_errors() {
         let text = format!("{before} ; {wrong}");
         let found = run(&text, Dialect::Ptxas);
         assert!(found.len() >= 2, "{text}: {found:?}");
-        assert_eq!(found.last().map(|found| found.code), Some(Code::V201), "{text}: {found:?}");
+        assert_eq!(
+            found.last().map(|found| found.code),
+            Some(Code::MissingOperand),
+            "{text}: {found:?}"
+        );
     }
 }
 
@@ -613,57 +635,67 @@ fn reading_goes_on_after_errors() {
 /// empty place.
 const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vadd.u32.u32.u32 r, s, t;", &[]),
-    ("vadd.u32.u32 r, s, t;", &[(Code::V104, ".u32.u32")]),
-    ("vadd.u32.u32.u32.s32 r, s, t;", &[(Code::V105, ".s32")]),
-    ("vadd.u32.u32.f32 r, s, t;", &[(Code::V106, ".f32")]),
-    ("vshl.u32.u32.s32.wrap r, s, t;", &[(Code::V107, ".s32")]),
-    ("vset.u32.u32 r, s, t;", &[(Code::V108, "")]),
-    ("vshr.u32.u32.u32 r, s, t;", &[(Code::V109, "")]),
-    ("vset.u32.u32.eq.ne r, s, t;", &[(Code::V110, ".ne")]),
-    ("vadd2.u32.u32.u32.sat.add r, s, t, r;", &[(Code::V111, ".sat")]),
-    ("vadd4.u32.u32.u32.min r, s, t, r;", &[(Code::V112, ".min")]),
-    ("vset.u32.u32.lo r, s, t;", &[(Code::V113, ".lo")]),
-    ("vmad.u32.u32.u32.po r, -s, t, r;", &[(Code::V114, "-")]),
-    ("vsub8.u32.u32.u32 r, s, t;", &[(Code::V101, "vsub8")]),
-    ("vadd.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
+    ("vadd.u32.u32 r, s, t;", &[(Code::MissingType, ".u32.u32")]),
+    ("vadd.u32.u32.u32.s32 r, s, t;", &[(Code::ExtraType, ".s32")]),
+    ("vadd.u32.u32.f32 r, s, t;", &[(Code::WrongType, ".f32")]),
+    ("vshl.u32.u32.s32.wrap r, s, t;", &[(Code::SignedShiftAmount, ".s32")]),
+    ("vset.u32.u32 r, s, t;", &[(Code::MissingComparison, "")]),
+    ("vshr.u32.u32.u32 r, s, t;", &[(Code::MissingShiftMode, "")]),
+    ("vset.u32.u32.eq.ne r, s, t;", &[(Code::ConflictingModifiers, ".ne")]),
+    ("vadd2.u32.u32.u32.sat.add r, s, t, r;", &[(Code::SaturateWithAccumulate, ".sat")]),
+    ("vadd4.u32.u32.u32.min r, s, t, r;", &[(Code::SimdSecondaryOperation, ".min")]),
+    ("vset.u32.u32.lo r, s, t;", &[(Code::ForeignComparison, ".lo")]),
+    ("vmad.u32.u32.u32.po r, -s, t, r;", &[(Code::PlusOneWithNegation, "-")]),
+    ("vsub8.u32.u32.u32 r, s, t;", &[(Code::UnknownInstruction, "vsub8")]),
+    ("vadd.u32.u32.u32.frob r, s, t;", &[(Code::UnknownModifier, ".frob")]),
     // An unknown modifier may be the one that seems to be missing.
-    ("vset.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
-    ("vshl.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
+    ("vset.u32.u32.frob r, s, t;", &[(Code::UnknownModifier, ".frob")]),
+    ("vshl.u32.u32.u32.frob r, s, t;", &[(Code::UnknownModifier, ".frob")]),
     // A mask cannot be the missing modifier.
-    ("vset4.u32.u32.b0 r, s, t, r;", &[(Code::V108, ""), (Code::V102, ".b0")]),
-    ("vclamp4.u32.u32.u32 r, s, t;", &[(Code::V101, "vclamp4")]),
-    ("vmul.u32.u32.u32 r, s, t;", &[(Code::V101, "vmul")]),
-    ("__vsadu4.u32.u32.u32 r, s, t, r;", &[(Code::V101, "__vsadu4")]),
-    ("__vadd4 r, s, t;", &[(Code::V101, "__vadd4")]),
-    ("vset.u32.u32.eq.sat r, s, t;", &[(Code::V103, ".sat")]),
-    ("vadd.u32.u32.u32 r, s;", &[(Code::V201, "")]),
-    ("vadd.u32.u32.u32.add r, s, t, r, r;", &[(Code::V202, "r")]),
-    ("vadd.u32.u32.u32.add r, s, t;", &[(Code::V203, "")]),
-    ("vadd.u32.u32.u32 r.b0, s, t;", &[(Code::V203, "")]),
-    ("vadd2.u32.u32.u32 r, s, t;", &[(Code::V203, "")]),
-    ("vadd.u32.u32.u32.max r.h1, s, t, r;", &[(Code::V204, ".h1")]),
-    ("vadd.u32.u32.u32 r, s.b3210, t;", &[(Code::V205, ".b3210")]),
-    ("vadd2.u32.u32.u32 r, s.h44, t, r;", &[(Code::V206, ".h44")]),
-    ("vadd2.u32.u32.u32 r, s, t, r.h10;", &[(Code::V207, ".h10")]),
-    ("vmad.u32.u32.u32 r.b0, s, t, r;", &[(Code::V207, ".b0")]),
-    ("vadd2.u32.u32.u32 r.h01, s, t, r;", &[(Code::V209, ".h01")]),
-    ("vadd.u32.u32.u32 r, 5.b0, t;", &[(Code::V210, ".b0")]),
-    ("vadd2.u32.u32.u32 r, s, 5, r;", &[(Code::V211, "5")]),
-    ("vadd.u32.u32.u32 5, s, t;", &[(Code::V211, "5")]),
-    ("vadd.u32.u32.u32 r, -s, t;", &[(Code::V212, "-")]),
-    ("vmad.u32.u32.u32 r, -s, t, -r;", &[(Code::V213, "-")]),
-    ("vadd.u32.u32.u32 r, [s], t;", &[(Code::V214, "[s]")]),
-    ("vadd.u32.u32.u32 _, s, t;", &[(Code::V214, "_")]),
-    ("vadd.u32.u32.u32 r, {s, t}, t;", &[(Code::V214, "{s, t}")]),
-    ("vadd.u32.u32.u32 r, f, w;", &[(Code::V215, "f"), (Code::V215, "w")]),
-    ("vadd.u32.u32.u32 x, y, z;", &[(Code::V216, "x"), (Code::V216, "y"), (Code::V216, "z")]),
-    ("@r vadd.u32.u32.u32 r, s, t;", &[(Code::V217, "r")]),
-    ("vadd.u32.u32.u32 r, 1.5, t;", &[(Code::V218, "1.5")]),
-    ("vadd.u32.u32.u32 r, s, %laneid;", &[(Code::V219, "%laneid")]),
-    ("vadd.u32.u32.u32 r, s, 09;", &[(Code::V009, "09")]),
-    ("vadd.u32.u32.u32 r, s, 1/0;", &[(Code::V011, "/")]),
-    ("vadd.u32.u32.u32 r, s t;", &[(Code::V006, "t")]),
-    ("vadd.u32.u32.u32 r, s, é;", &[(Code::V007, "é")]),
+    (
+        "vset4.u32.u32.b0 r, s, t, r;",
+        &[(Code::MissingComparison, ""), (Code::UnknownModifier, ".b0")],
+    ),
+    ("vclamp4.u32.u32.u32 r, s, t;", &[(Code::UnknownInstruction, "vclamp4")]),
+    ("vmul.u32.u32.u32 r, s, t;", &[(Code::UnknownInstruction, "vmul")]),
+    ("__vsadu4.u32.u32.u32 r, s, t, r;", &[(Code::UnknownInstruction, "__vsadu4")]),
+    ("__vadd4 r, s, t;", &[(Code::UnknownInstruction, "__vadd4")]),
+    ("vset.u32.u32.eq.sat r, s, t;", &[(Code::ModifierNotAllowed, ".sat")]),
+    ("vadd.u32.u32.u32 r, s;", &[(Code::MissingOperand, "")]),
+    ("vadd.u32.u32.u32.add r, s, t, r, r;", &[(Code::ExtraOperand, "r")]),
+    ("vadd.u32.u32.u32.add r, s, t;", &[(Code::MissingThirdOperand, "")]),
+    ("vadd.u32.u32.u32 r.b0, s, t;", &[(Code::MissingThirdOperand, "")]),
+    ("vadd2.u32.u32.u32 r, s, t;", &[(Code::MissingThirdOperand, "")]),
+    ("vadd.u32.u32.u32.max r.h1, s, t, r;", &[(Code::SelectorWithSecondaryOperation, ".h1")]),
+    ("vadd.u32.u32.u32 r, s.b3210, t;", &[(Code::WrongSelector, ".b3210")]),
+    ("vadd2.u32.u32.u32 r, s.h44, t, r;", &[(Code::UnknownSelector, ".h44")]),
+    ("vadd2.u32.u32.u32 r, s, t, r.h10;", &[(Code::SelectorNotAllowed, ".h10")]),
+    ("vmad.u32.u32.u32 r.b0, s, t, r;", &[(Code::SelectorNotAllowed, ".b0")]),
+    ("vadd2.u32.u32.u32 r.h01, s, t, r;", &[(Code::InvalidMask, ".h01")]),
+    ("vadd.u32.u32.u32 r, 5.b0, t;", &[(Code::SelectorOnConstant, ".b0")]),
+    ("vadd2.u32.u32.u32 r, s, 5, r;", &[(Code::ConstantNotAllowed, "5")]),
+    ("vadd.u32.u32.u32 5, s, t;", &[(Code::ConstantNotAllowed, "5")]),
+    ("vadd.u32.u32.u32 r, -s, t;", &[(Code::NegationNotAllowed, "-")]),
+    ("vmad.u32.u32.u32 r, -s, t, -r;", &[(Code::ProductAndThirdNegated, "-")]),
+    ("vadd.u32.u32.u32 r, [s], t;", &[(Code::OperandKind, "[s]")]),
+    ("vadd.u32.u32.u32 _, s, t;", &[(Code::OperandKind, "_")]),
+    ("vadd.u32.u32.u32 r, {s, t}, t;", &[(Code::OperandKind, "{s, t}")]),
+    ("vadd.u32.u32.u32 r, f, w;", &[(Code::RegisterType, "f"), (Code::RegisterType, "w")]),
+    (
+        "vadd.u32.u32.u32 x, y, z;",
+        &[
+            (Code::UndeclaredRegister, "x"),
+            (Code::UndeclaredRegister, "y"),
+            (Code::UndeclaredRegister, "z"),
+        ],
+    ),
+    ("@r vadd.u32.u32.u32 r, s, t;", &[(Code::GuardNotPredicate, "r")]),
+    ("vadd.u32.u32.u32 r, 1.5, t;", &[(Code::FloatingPointConstant, "1.5")]),
+    ("vadd.u32.u32.u32 r, s, %laneid;", &[(Code::SpecialRegister, "%laneid")]),
+    ("vadd.u32.u32.u32 r, s, 09;", &[(Code::MalformedNumber, "09")]),
+    ("vadd.u32.u32.u32 r, s, 1/0;", &[(Code::ConstantWithoutValue, "/")]),
+    ("vadd.u32.u32.u32 r, s t;", &[(Code::UnexpectedToken, "t")]),
+    ("vadd.u32.u32.u32 r, s, é;", &[(Code::InvalidCharacter, "é")]),
     ("vadd.u32.u32.u32 r, s, t;", &[]),
 ];
 

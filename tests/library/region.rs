@@ -491,7 +491,7 @@ fn nothing_is_lost() {
 
 /// The options to report costs and nothing else, on some targets.
 fn costs(targets: &[u16]) -> CheckOptions {
-    let rules = RuleSet::NONE.with(Code::V601).with(Code::V602);
+    let rules = RuleSet::NONE.with(Code::EmulatedInstruction).with(Code::UnfusedInstructions);
     let options = CheckOptions::default().with_rules(rules);
     options.with_targets(targets.iter().copied().map(Target::sm).collect())
 }
@@ -547,11 +547,11 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
             }
             Outcome::Grouped(group) => format!("one block on {}", group.wider()),
             _ => {
-                assert_eq!(found.code, Code::V601);
+                assert_eq!(found.code, Code::EmulatedInstruction);
                 continue;
             }
         };
-        assert_eq!(found.code, Code::V602);
+        assert_eq!(found.code, Code::UnfusedInstructions);
         assert_eq!(found.labels.len(), 1);
         let (other, which) = if at == 0 { (members - 1, "last") } else { (0, "first") };
         assert_eq!(found.labels[0].span, region[other].span);
@@ -665,10 +665,13 @@ fn functions_have_the_findings_that_they_have_alone() {
 #[test]
 fn rules_and_targets_choose_regions() {
     let text = four("");
-    let single = RuleSet::NONE.with(Code::V601);
+    let single = RuleSet::NONE.with(Code::EmulatedInstruction);
     assert_eq!(places(&text, &costs(&[])), ["V602 8 to 12"]);
     let only = |rules| costs(&[]).with_rules(rules);
-    assert_eq!(places(&text, &only(RuleSet::NONE.with(Code::V602))), ["V602 8 to 12"]);
+    assert_eq!(
+        places(&text, &only(RuleSet::NONE.with(Code::UnfusedInstructions))),
+        ["V602 8 to 12"]
+    );
     let each = ["V601 8 to 8", "V601 9 to 9", "V601 11 to 11", "V601 12 to 12"];
     assert_eq!(places(&text, &only(single)), each);
     assert_eq!(places(&text, &only(rules_on_statements())), [""; 0]);
@@ -698,7 +701,10 @@ fn rules_and_targets_choose_regions() {
 /// A comment at any member suppresses the finding on all of them.
 #[test]
 fn comments_suppress_regions() {
-    let rules = RuleSet::NONE.with(Code::V601).with(Code::V602).with(Code::V801);
+    let rules = RuleSet::NONE
+        .with(Code::EmulatedInstruction)
+        .with(Code::UnfusedInstructions)
+        .with(Code::UnusedSuppression);
     let left = |text: &str| places(text, &costs(&[]).with_rules(rules));
     let text = four("");
     for line in text.lines().filter(|line| line.starts_with(ADD)) {
@@ -712,7 +718,10 @@ fn comments_suppress_regions() {
         assert_eq!(left(&text.replace(line, &other)), ["V602 8 to 12"]);
     }
     let added = vptx::analysis::add_ignores(&text, &costs(&[]));
-    assert_eq!((added.codes.as_slice(), left(&added.text).len()), (&[Code::V602][..], 0));
+    assert_eq!(
+        (added.codes.as_slice(), left(&added.text).len()),
+        (&[Code::UnfusedInstructions][..], 0)
+    );
 }
 
 /// The work grows with the text, however many chains it has, and wherever its functions end.
@@ -724,7 +733,7 @@ fn many_chains_take_little_time() {
     let function = format!(".func f() {{ .reg .b32 r<9>, a, b, c;\n{chain}");
     let bytes =
         "vabsdiff.u32.u32.u32 d.b0, a.b0, b.b0, d;\nvabsdiff.u32.u32.u32 d.b1, a.b1, b.b1, d;\n";
-    let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::V602));
+    let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::UnfusedInstructions));
     let count = 10_000;
     for (text, regions) in [
         // One register for all of them: each word is overwritten.
@@ -740,7 +749,7 @@ fn many_chains_take_little_time() {
         let start = std::time::Instant::now();
         let found = check(&text, &options);
         let seconds = start.elapsed().as_secs();
-        let found = found.iter().filter(|it| it.code == Code::V602).count();
+        let found = found.iter().filter(|it| it.code == Code::UnfusedInstructions).count();
         println!("{found} regions in {seconds} s: {:?}", &text[..150]);
         assert_eq!(found, regions, "{:?}", &text[..200]);
         assert!(seconds < 60, "{seconds} s: {:?}", &text[..200]);

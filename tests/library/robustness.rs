@@ -101,7 +101,7 @@ fn binary_files() {
         let text = decode(bytes.to_vec());
         let found = run(&text, Dialect::Documented);
         assert_eq!(found.len(), 1, "{bytes:?}");
-        assert_eq!(found[0].code, Code::V008);
+        assert_eq!(found[0].code, Code::BinaryFile);
         let at = bytes.iter().position(|&byte| byte == 0).expect("there is one");
         assert_eq!(found[0].span.range(), at..at + 1);
         hold(&text);
@@ -126,7 +126,7 @@ fn broken_utf8() {
         let found = run(&text, Dialect::Ptxas);
         assert_eq!(
             found.last().map(|found| (found.code, found.span.range())),
-            Some((Code::V007, at..at + 1)),
+            Some((Code::InvalidCharacter, at..at + 1)),
             "{text:?}: {found:?}"
         );
         hold(&text);
@@ -186,27 +186,33 @@ const MANY: usize = 100_000;
 /// reasons.
 #[test]
 fn deep_and_long_structure() {
-    assert_eq!(codes(&"{".repeat(MANY)), [Code::V003]);
-    assert_eq!(codes(&"}".repeat(MANY)), vec![Code::V004; MANY]);
+    assert_eq!(codes(&"{".repeat(MANY)), [Code::UnclosedBrace]);
+    assert_eq!(codes(&"}".repeat(MANY)), vec![Code::StrayBrace; MANY]);
     assert_eq!(codes(&"{}".repeat(MANY)), []);
     assert_eq!(codes(&format!("{}{}", "{".repeat(MANY), "}".repeat(MANY))), []);
     assert_eq!(codes(&";".repeat(MANY)), []);
     assert_eq!(codes(&"l:".repeat(MANY)), []);
     assert_eq!(codes(&"/**/".repeat(MANY)), []);
-    assert_eq!(codes(&"/*".repeat(MANY)), [Code::V001]);
+    assert_eq!(codes(&"/*".repeat(MANY)), [Code::UnclosedComment]);
     assert_eq!(codes(&"# 1 \"x\"\n".repeat(MANY)), []);
-    assert_eq!(codes(&"vadd.u32.u32.u32 d, a;\n".repeat(MANY)), vec![Code::V201; MANY]);
-    assert_eq!(codes(&"vadd.u32.u32.u32 d, a, b\n".repeat(MANY)), vec![Code::V005; MANY]);
+    assert_eq!(codes(&"vadd.u32.u32.u32 d, a;\n".repeat(MANY)), vec![Code::MissingOperand; MANY]);
+    assert_eq!(
+        codes(&"vadd.u32.u32.u32 d, a, b\n".repeat(MANY)),
+        vec![Code::MissingSemicolon; MANY]
+    );
     assert_eq!(codes(&"{ret".repeat(MANY)).len(), codes(&"{ret".repeat(10)).len());
     // Nested scopes that each hide the name of the outer one.
     let hidden = "{ .reg .f32 r; ".repeat(20_000);
     let used = format!("{hidden} vadd.u32.u32.u32 r, r, r; {}", "}".repeat(20_000));
-    assert_eq!(codes(&used), [Code::V215; 3]);
+    assert_eq!(codes(&used), [Code::RegisterType; 3]);
     // One declaration of many names, and many declarations.
     let names: Vec<String> = (0..MANY).map(|n| format!("r{n}")).collect();
     let list = format!(".reg .b32 {}; vadd.u32.u32.u32 r0, r99999, r7;", names.join(", "));
     assert_eq!(codes(&list), []);
-    assert_eq!(codes(&format!("{{.reg .b32 {};", names.join("; .reg .b32 "))), [Code::V003]);
+    assert_eq!(
+        codes(&format!("{{.reg .b32 {};", names.join("; .reg .b32 "))),
+        [Code::UnclosedBrace]
+    );
 }
 
 #[test]
@@ -221,7 +227,7 @@ fn one_long_line() {
     assert_eq!((end.line as usize, end.column as usize), (1, line.len() + 1));
 
     assert_eq!(codes(&" ".repeat(1_000_000)), []);
-    assert_eq!(codes(&format!("{}#", " ".repeat(1_000_000))), [Code::V007]);
+    assert_eq!(codes(&format!("{}#", " ".repeat(1_000_000))), [Code::InvalidCharacter]);
     let spaced = format!("vadd.u32.u32.u32{}d, a, b;", " ".repeat(1_000_000));
     assert_eq!(codes(&spaced), []);
     let commented = format!("vadd.u32.u32.u32 d, /*{}*/ a, b;", "* ; ".repeat(250_000));
@@ -232,30 +238,30 @@ fn one_long_line() {
 fn deep_and_long_operands() {
     let with = |operand: &str| format!("vadd.u32.u32.u32 d, a, {operand}; vadd.u32.u32.u32 d, a;");
     for (operand, code) in [
-        (format!("{}1{}", "(".repeat(MANY), ")".repeat(MANY)), Code::V010),
-        ("(".repeat(MANY), Code::V010),
-        (format!("{}1", "-".repeat(MANY)), Code::V010),
-        (format!("{}1", "!".repeat(MANY)), Code::V010),
-        (format!("{}1", "~ ".repeat(MANY)), Code::V010),
-        (format!("{}1", "(.s64)".repeat(MANY)), Code::V010),
-        (format!("{}1", "1?1:".repeat(MANY)), Code::V010),
-        (format!("{}a", "-".repeat(MANY)), Code::V006),
-        ("-".repeat(MANY), Code::V006),
-        (format!("1{}", ")".repeat(MANY)), Code::V006),
-        ("[".repeat(MANY), Code::V006),
-        (format!("{}a{}", "[".repeat(MANY), "]".repeat(MANY)), Code::V214),
-        ("1 ".repeat(MANY), Code::V006),
-        ("a ".repeat(MANY), Code::V006),
-        ("?".repeat(MANY), Code::V006),
-        ("9".repeat(MANY), Code::V009),
-        (format!("0x{}", "f".repeat(MANY)), Code::V009),
-        (format!("0{}", "8".repeat(MANY)), Code::V009),
-        ("\u{e9}".repeat(MANY), Code::V007),
+        (format!("{}1{}", "(".repeat(MANY), ")".repeat(MANY)), Code::NestedTooDeeply),
+        ("(".repeat(MANY), Code::NestedTooDeeply),
+        (format!("{}1", "-".repeat(MANY)), Code::NestedTooDeeply),
+        (format!("{}1", "!".repeat(MANY)), Code::NestedTooDeeply),
+        (format!("{}1", "~ ".repeat(MANY)), Code::NestedTooDeeply),
+        (format!("{}1", "(.s64)".repeat(MANY)), Code::NestedTooDeeply),
+        (format!("{}1", "1?1:".repeat(MANY)), Code::NestedTooDeeply),
+        (format!("{}a", "-".repeat(MANY)), Code::UnexpectedToken),
+        ("-".repeat(MANY), Code::UnexpectedToken),
+        (format!("1{}", ")".repeat(MANY)), Code::UnexpectedToken),
+        ("[".repeat(MANY), Code::UnexpectedToken),
+        (format!("{}a{}", "[".repeat(MANY), "]".repeat(MANY)), Code::OperandKind),
+        ("1 ".repeat(MANY), Code::UnexpectedToken),
+        ("a ".repeat(MANY), Code::UnexpectedToken),
+        ("?".repeat(MANY), Code::UnexpectedToken),
+        ("9".repeat(MANY), Code::MalformedNumber),
+        (format!("0x{}", "f".repeat(MANY)), Code::MalformedNumber),
+        (format!("0{}", "8".repeat(MANY)), Code::MalformedNumber),
+        ("\u{e9}".repeat(MANY), Code::InvalidCharacter),
     ] {
         let text = with(&operand);
         let found = codes(&text);
         assert_eq!(found.first(), Some(&code), "{}…", &text[..60]);
-        assert_eq!(found.last(), Some(&Code::V201), "{}…", &text[..60]);
+        assert_eq!(found.last(), Some(&Code::MissingOperand), "{}…", &text[..60]);
         assert!(found.len() <= 3, "{}…: {}", &text[..60], found.len());
     }
     // Long, but flat, and therefore legal.
@@ -263,7 +269,7 @@ fn deep_and_long_operands() {
     let instruction: Instruction =
         format!("vadd.u32.u32.u32 d, a, {sum};").parse().expect("a sum may be long");
     assert_eq!(instruction.to_string().parse().as_ref(), Ok(&instruction));
-    assert_eq!(codes(&with(&format!("0{}", "0".repeat(MANY)))), [Code::V201]);
+    assert_eq!(codes(&with(&format!("0{}", "0".repeat(MANY)))), [Code::MissingOperand]);
 }
 
 /// Constants nested as deep as is accepted, on a thread with little stack.
@@ -289,7 +295,7 @@ fn deep_constants_need_little_stack() {
             assert_eq!(diagnostics, [], "{text}");
             let (_, instruction) = module.instructions().next().expect("one");
             assert_eq!(instruction.to_string().parse().as_ref(), Ok(instruction));
-            assert_eq!(codes(&deeper), [Code::V010], "{deeper}");
+            assert_eq!(codes(&deeper), [Code::NestedTooDeeply], "{deeper}");
         });
         read.expect("a thread starts").join().expect("no overflow");
     }
@@ -298,32 +304,32 @@ fn deep_constants_need_little_stack() {
 #[test]
 fn many_modifiers_operands_and_letters() {
     let many = 10_000;
-    assert_eq!(codes(&format!("vadd{} d, a, b;", ".u32".repeat(many))), [Code::V105]);
+    assert_eq!(codes(&format!("vadd{} d, a, b;", ".u32".repeat(many))), [Code::ExtraType]);
     assert_eq!(codes(&format!("vadd.u32.u32.u32{} d, a, b;", ".sat".repeat(many))), []);
     let sat = format!("vadd.u32.u32.u32{} d, a, b;", ".sat".repeat(many));
     let repeated = run(&sat, Dialect::Documented);
-    let repeated = repeated.iter().find(|diagnostic| diagnostic.code == Code::V402);
+    let repeated = repeated.iter().find(|diagnostic| diagnostic.code == Code::RepeatedSaturate);
     assert_eq!(repeated.expect("it is found").fixes[0].edits.len(), many - 1);
     assert_eq!(
         codes(&format!("vadd.u32.u32.u32{} d, a, b;", ".foo".repeat(many))),
-        vec![Code::V102; many]
+        vec![Code::UnknownModifier; many]
     );
     assert_eq!(
         codes(&format!("vset.u32.u32{} d, a, b;", ".eq".repeat(many))),
-        vec![Code::V110; many - 1]
+        vec![Code::ConflictingModifiers; many - 1]
     );
     let operands = vec!["a"; many].join(", ");
-    assert_eq!(codes(&format!("vadd.u32.u32.u32.add {operands};")), [Code::V202]);
+    assert_eq!(codes(&format!("vadd.u32.u32.u32.add {operands};")), [Code::ExtraOperand]);
 
     let name = "x".repeat(1_000_000);
     let text = format!("vadd.u32.u32.u32 {name}, {name}, {name};");
     assert_eq!(codes(&text), []);
-    assert_eq!(codes(&format!("vadd.u32.u32.u32 d.{name}, a, b;")), [Code::V206]);
-    assert_eq!(codes(&format!("vadd.{name} d, a, b;")), [Code::V104, Code::V102]);
+    assert_eq!(codes(&format!("vadd.u32.u32.u32 d.{name}, a, b;")), [Code::UnknownSelector]);
+    assert_eq!(codes(&format!("vadd.{name} d, a, b;")), [Code::MissingType, Code::UnknownModifier]);
     assert_eq!(codes(&format!("v{name}.u32 d, a, b;")), []);
     assert_eq!(codes(&format!("@{name} vadd.u32.u32.u32 d, a, b;")), []);
-    assert_eq!(codes(&format!(".version 7.0 .target sm_75 {text}")), [Code::V216; 3]);
-    assert_eq!(codes(&format!(".reg .f32 {name}; {text}")), [Code::V215; 3]);
+    assert_eq!(codes(&format!(".version 7.0 .target sm_75 {text}")), [Code::UndeclaredRegister; 3]);
+    assert_eq!(codes(&format!(".reg .f32 {name}; {text}")), [Code::RegisterType; 3]);
     hold(&text);
 }
 

@@ -620,7 +620,7 @@ impl Pair {
         });
         let mut found = found(&self.source, self.way.language());
         // Bare statements need not declare anything.
-        found.retain(|it| it.code != Code::V216);
+        found.retain(|it| it.code != Code::UndeclaredRegister);
         if self.doubtful && found.is_empty() {
             return Vec::new();
         }
@@ -1201,7 +1201,7 @@ fn joined_lines_are_one() {
             );
             let found = found(&source, Language::Python);
             let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
-            assert_eq!(codes, [Code::V104], "{source}");
+            assert_eq!(codes, [Code::MissingType], "{source}");
         }
     }
 }

@@ -81,7 +81,7 @@ fn the_whole_module_is_read() {
     };
     let alone = codes(&text, Language::Ptx);
     // The target, and a name that nothing declares.
-    assert_eq!(alone, [Code::V303, Code::V216]);
+    assert_eq!(alone, [Code::UnknownTarget, Code::UndeclaredRegister]);
     assert_eq!(codes(&source, Language::Cuda), alone);
 }
 

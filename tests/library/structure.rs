@@ -12,7 +12,8 @@ const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 /// The rules on names and flow that are found in a text, with the texts that they mark.
 fn found_with<'t>(text: &'t str, options: &CheckOptions) -> Vec<(Code, &'t str)> {
     let found = check(text, options).into_iter();
-    let found = found.filter(|it| it.code == Code::V705 || it.code.text().starts_with("V9"));
+    let found =
+        found.filter(|it| it.code == Code::AsmOutputUnwritten || it.code.text().starts_with("V9"));
     found.map(|it| (it.code, it.span.text(text))).collect()
 }
 
@@ -42,11 +43,11 @@ fn holds(body: &str, expected: &[(Code, &str)]) {
 
 #[test]
 fn sources_that_some_path_does_not_write_are_found() {
-    let never = &[(Code::V904, "t")];
+    let never = &[(Code::UnwrittenSource, "t")];
     holds("vadd.u32.u32.u32 d, a, t;", never);
     holds("vadd4.u32.u32.u32.add d, a, b, t;", never);
     holds("vadd4.u32.u32.u32 d.b0, a, b, t;", never);
-    holds("@q vadd.u32.u32.u32 d, a, b;", &[(Code::V904, "q")]);
+    holds("@q vadd.u32.u32.u32 d, a, b;", &[(Code::UnwrittenSource, "q")]);
     // Both sources are one register.
     holds("vadd.u32.u32.u32 d, t, t;", never);
     holds("@p bra L; mov.b32 t, 1; L: vadd.u32.u32.u32 d, a, t;", never);
@@ -73,7 +74,7 @@ fn sources_that_some_path_does_not_write_are_found() {
 /// left where the word is read.
 #[test]
 fn words_that_are_merged_whole_need_no_start() {
-    let never = &[(Code::V904, "t")];
+    let never = &[(Code::UnwrittenSource, "t")];
     let by_bytes = |parts: &[&str]| -> String {
         let merges = parts.iter().map(|part| format!("vset.u32.u32.lt t{part}, a, b, t;\n"));
         merges.collect::<Vec<_>>().concat()
@@ -122,12 +123,12 @@ fn words_that_are_merged_whole_need_no_start() {
     let operands = "\"=r\"(d) : \"r\"(a)";
     assert_eq!(in_asm(&format!("{{ .reg .b32 t; {}", asm("")), operands), []);
     let found = in_asm(&format!("{{ .reg .b32 t; {}", asm("mov.b32 t, %0; ")), operands);
-    assert_eq!(found, [(Code::V904, "t".to_string())]);
+    assert_eq!(found, [(Code::UnwrittenSource, "t".to_string())]);
 }
 
 #[test]
 fn results_that_nothing_reads_are_found() {
-    let lost = &[(Code::V905, "t")];
+    let lost = &[(Code::UnreadResult, "t")];
     holds("vadd.u32.u32.u32 t, a, b;", lost);
     holds("@p vadd.u32.u32.u32 t, a, b;", lost);
     holds("vadd.u32.u32.u32 t, a, b; mov.b32 t, 1; mov.b32 d, t;", lost);
@@ -152,7 +153,7 @@ fn branches_to_unknown_places_claim_nothing() {
         // There is a label behind which it is read.
         let read = format!("L: mov.b32 d, t; ret; M: vadd.u32.u32.u32 t, a, b; {branch}");
         holds(&read, &[]);
-        holds(&format!("vadd.u32.u32.u32 t, a, b; {branch} L: ret;"), &[(Code::V905, "t")]);
+        holds(&format!("vadd.u32.u32.u32 t, a, b; {branch} L: ret;"), &[(Code::UnreadResult, "t")]);
     }
 }
 
@@ -163,7 +164,11 @@ fn only_whole_modules_are_judged_by_their_names() {
     let function = function(body);
     assert_eq!(found(&function), []);
     let module = format!("{HEAD}{function}");
-    let expected = [(Code::V901, "elsewhere"), (Code::V902, "outside"), (Code::V903, "t")];
+    let expected = [
+        (Code::UndeclaredName, "elsewhere"),
+        (Code::UndefinedLabel, "outside"),
+        (Code::SecondDeclaration, "t"),
+    ];
     assert_eq!(found(&module), expected);
     // Two modules in one text, errors of syntax.
     assert_eq!(found(&format!("{module}{module}")), []);
@@ -176,7 +181,7 @@ fn names_that_are_mistyped_are_told() {
     let help = |body: &str| -> Vec<String> {
         let body = format!(".reg .b32 sum; {{ .reg .b32 inner; IN: }} {body} OUT: ret;");
         let found = check(&format!("{HEAD}{}", function(&body)), &CheckOptions::default());
-        let ours = [Code::V901, Code::V902, Code::V216];
+        let ours = [Code::UndeclaredName, Code::UndefinedLabel, Code::UndeclaredRegister];
         let found = found.into_iter().filter(|it| ours.contains(&it.code));
         let meant = |help: String| Some(help.strip_prefix("did you mean `")?.to_string());
         found.map(|it| it.help.and_then(meant).unwrap_or_default().replace("`?", "")).collect()
@@ -241,13 +246,13 @@ fn large_modules_are_judged_on_demand() {
     let every = CheckOptions::default().with_every_module(true);
     let plain = format!("{HEAD}.func g() {{ bra nowhere; }}\n");
     assert_eq!(found(&plain), []);
-    assert_eq!(found_with(&plain, &every), [(Code::V902, "nowhere")]);
+    assert_eq!(found_with(&plain, &every), [(Code::UndefinedLabel, "nowhere")]);
 
     let one = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;"));
     let with = |bytes: usize| format!("{one}{}", "\n".repeat(bytes - one.len()));
-    assert_eq!(found(&with(1 << 20)), [(Code::V904, "t")]);
+    assert_eq!(found(&with(1 << 20)), [(Code::UnwrittenSource, "t")]);
     assert_eq!(found(&with((1 << 20) + 1)), []);
-    assert_eq!(found_with(&with((1 << 20) + 1), &every), [(Code::V904, "t")]);
+    assert_eq!(found_with(&with((1 << 20) + 1), &every), [(Code::UnwrittenSource, "t")]);
     // Read in parts, if the rules are not asked for.
     let many = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;").repeat(50_000));
     assert!(many.len() > 5 << 20);
@@ -259,16 +264,21 @@ fn rules_that_are_off_are_selected() {
     let text =
         format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, 1; ret; unused: mov.b32 t, t;"));
     assert_eq!(found(&text), []);
-    let off = [Code::V906, Code::V907, Code::V908, Code::V909];
+    let off = [
+        Code::UnusedRegister,
+        Code::UnusedLabel,
+        Code::UnusedParameter,
+        Code::UnreachableStatement,
+    ];
     let rules = off.into_iter().fold(RuleSet::DEFAULT, RuleSet::with);
     let all = CheckOptions::default().with_rules(rules);
     let expected = [
-        (Code::V908, "b"),
-        (Code::V908, "p"),
-        (Code::V906, "u"),
-        (Code::V906, "q"),
-        (Code::V907, "unused"),
-        (Code::V909, "mov.b32 t, t;"),
+        (Code::UnusedParameter, "b"),
+        (Code::UnusedParameter, "p"),
+        (Code::UnusedRegister, "u"),
+        (Code::UnusedRegister, "q"),
+        (Code::UnusedLabel, "unused"),
+        (Code::UnreachableStatement, "mov.b32 t, t;"),
     ];
     assert_eq!(found_with(&text, &all), expected);
     let fixed = fix(&text, &all, Applicability::Safe);
@@ -277,7 +287,10 @@ fn rules_that_are_off_are_selected() {
     assert!(fixed.text.contains("ret; mov.b32 t, t;"), "{}", fixed.text);
     let fixed = fix(&text, &all, Applicability::Unsafe);
     assert!(!fixed.text.contains("mov.b32"), "{}", fixed.text);
-    assert_eq!(found_with(&fixed.text, &all), [(Code::V908, "b"), (Code::V908, "p")]);
+    assert_eq!(
+        found_with(&fixed.text, &all),
+        [(Code::UnusedParameter, "b"), (Code::UnusedParameter, "p")]
+    );
 }
 
 #[test]
@@ -294,7 +307,7 @@ fn comments_suppress_them() {
     // Where they suppress nothing, that is told.
     let written = done.text.replace("d, a, t;", "d, a, b;");
     let unused = check(&written, &options);
-    assert_eq!(unused.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::V801]);
+    assert_eq!(unused.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::UnusedSuppression]);
 }
 
 fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
@@ -306,7 +319,7 @@ fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
 
 #[test]
 fn asm_has_outputs_on_all_paths() {
-    let output = vec![(Code::V705, "\"=r\"".to_string())];
+    let output = vec![(Code::AsmOutputUnwritten, "\"=r\"".to_string())];
     let operands = "\"=r\"(d) : \"r\"(a)";
     let guarded = "{ .reg .pred p; setp.lt.u32 p, %1, 7; @p vadd.u32.u32.u32 %0, %1, 1;";
     assert_eq!(in_asm(&format!("{guarded} }}"), operands), output);
@@ -349,10 +362,16 @@ fn outputs_of_every_asm() {
 fn registers_of_asm_are_its_own_inside_of_braces() {
     let operands = "\"=r\"(d) : \"r\"(a)";
     let read = ".reg .b32 t; vadd.u32.u32.u32 %0, %1, t;";
-    assert_eq!(in_asm(&format!("{{ {read} }}"), operands), [(Code::V904, "t".to_string())]);
+    assert_eq!(
+        in_asm(&format!("{{ {read} }}"), operands),
+        [(Code::UnwrittenSource, "t".to_string())]
+    );
     assert_eq!(in_asm(read, operands), []);
     let written = ".reg .b32 t; vadd.u32.u32.u32 t, %1, 1; mov.b32 %0, 1;";
-    assert_eq!(in_asm(&format!("{{ {written} }}"), operands), [(Code::V905, "t".to_string())]);
+    assert_eq!(
+        in_asm(&format!("{{ {written} }}"), operands),
+        [(Code::UnreadResult, "t".to_string())]
+    );
     assert_eq!(in_asm(written, operands), []);
 }
 
@@ -362,7 +381,7 @@ fn modules_in_strings_have_them() {
     let text = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;"));
     let source = format!("auto text = R\"({text})\";\n");
     let options = CheckOptions::default().with_language(Language::Cuda);
-    assert_eq!(found_with(&source, &options), [(Code::V904, "t")]);
+    assert_eq!(found_with(&source, &options), [(Code::UnwrittenSource, "t")]);
     let start = source.find("d, a, t").unwrap();
     assert_eq!(check(&source, &options)[0].span.range(), start + 6..start + 7);
 }
@@ -432,7 +451,7 @@ fn labels_and_ranges_share_names_as_in_ptxas() {
         ("%r1: { .reg .b32 %r3; } .reg .b32 %r<10>;", false),
     ] {
         let text = format!("{HEAD}.entry k() {{ {body} ret; }}\n");
-        let expected: &[_] = if is_double { &[(Code::V903, "%r")] } else { &[] };
+        let expected: &[_] = if is_double { &[(Code::SecondDeclaration, "%r")] } else { &[] };
         assert_eq!(found_with(&text, &every), expected, "{body}");
     }
 }
@@ -450,7 +469,8 @@ fn declarations_that_come_too_late_are_found() {
         (".func f();\n.entry k() { call f; }\n.func f() { ret; }\n", None),
     ] {
         let text = format!("{HEAD}{text}");
-        let expected: Vec<_> = expected.into_iter().map(|name| (Code::V901, name)).collect();
+        let expected: Vec<_> =
+            expected.into_iter().map(|name| (Code::UndeclaredName, name)).collect();
         assert_eq!(found_with(&text, &every), expected, "{text}");
     }
 }

@@ -120,7 +120,7 @@ __device__ int f(int a, int b) {
     assert_eq!(module.statements().len(), 2);
     // The findings are those of the source.
     assert_eq!(found, check(source, &options));
-    assert_eq!(found[0].code, Code::V104);
+    assert_eq!(found[0].code, Code::MissingType);
     let at = found[0].span;
     assert!(at.text(source) == ".s32.s32" && source[..at.range().start].ends_with("vmax2"));
     let (span, instruction) = module.instructions().next().expect("one is legal");

@@ -186,7 +186,7 @@ fn shown(scratch: &Scratch, name: &str, rows: &[Row]) -> Vec<String> {
 #[test]
 #[ignore = "needs ptxas"]
 fn guards_are_lost_where_it_is_told() {
-    let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V512));
+    let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::LostGuard));
     let mut rows = Vec::new();
     let is_simd = |(form, _): &(&Form, Mnemonic)| form.sources != Sources::Scalar;
     for (form, mnemonic) in forms::rows().filter(is_simd) {

@@ -302,8 +302,8 @@ fn found(source: &str) -> Wrong {
     for finding in check(source, &options) {
         let name = finding.span.text(source);
         match finding.code {
-            Code::V901 | Code::V902 => unknown.insert(name.to_string()),
-            Code::V903 => double.insert(base(name)),
+            Code::UndeclaredName | Code::UndefinedLabel => unknown.insert(name.to_string()),
+            Code::SecondDeclaration => double.insert(base(name)),
             _ => panic!("{finding:?}\n{source}"),
         };
     }

@@ -211,7 +211,7 @@ impl Case {
         }
         for error in self.errors() {
             kind.push_str(error.code.text());
-            if error.code == Code::V006 {
+            if error.code == Code::UnexpectedToken {
                 kind.push_str(&error.message);
             }
         }
@@ -275,32 +275,34 @@ fn accident(case: &Case) -> Option<&'static str> {
     // The lexer of 12.9 and later has a type with that name.
     if case.accepted()
         && rejected == [false, true, true]
-        && case.findings.iter().any(|finding| finding.code == Code::V405)
+        && case.findings.iter().any(|finding| finding.code == Code::SelectorReadAsType)
     {
         return Some("the selector `.b1024` reads as a type");
     }
     // A scalar source may be any symbol without a type of its own.
     if rejected == [false; 3]
         && only(&|error| {
-            error.code == Code::V214 && case.text(error).trim_start_matches('-') == "k"
+            error.code == Code::OperandKind && case.text(error).trim_start_matches('-') == "k"
         })
     {
         return Some("the name of a function passes for a register");
     }
     // The fourth operand of scalar forms is read like an address, such as `c+4`.
-    if rejected == [false; 3] && only(&|error| error.code == Code::V006 && case.text(error) == "+")
+    if rejected == [false; 3]
+        && only(&|error| error.code == Code::UnexpectedToken && case.text(error) == "+")
     {
         return Some("a constant added to the fourth operand");
     }
     // A backslash may stand before an opcode.
-    if rejected == [false; 3] && only(&|error| error.code == Code::V007 && case.text(error) == "\\")
+    if rejected == [false; 3]
+        && only(&|error| error.code == Code::InvalidCharacter && case.text(error) == "\\")
     {
         return Some("a backslash before the opcode");
     }
     // Before 13, comparisons of unsigned numbers have a second name in SIMD.
     if rejected == [false, false, true]
         && only(&|error| {
-            error.code == Code::V113
+            error.code == Code::ForeignComparison
                 && matches!(case.text(error).as_str(), ".lo" | ".ls" | ".hi" | ".hs")
         })
     {

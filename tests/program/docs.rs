@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use crate::support::program::Folder;
 
 const V401: &str = "vadd.sat.s32.s32.s32 d, a, b;\n";
-const LIBRARY: &str = "https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.V401";
+const LIBRARY: &str =
+    "https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.ModifierOrder";
 
 /// Runs a program in a folder, with variables.
 fn run(program: &Path, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {

@@ -608,7 +608,7 @@ fn json_names_rules_and_their_pages() {
         assert_eq!(record["name"], code.name());
         // The crate's documentation, in which each code has its page.
         let page =
-            format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{code}");
+            format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{code:?}");
         assert_eq!(record["url"], page);
     }
 }
@@ -806,7 +806,10 @@ fn excerpts_of_many_lines_stay_short() {
 fn modifiers_of_three_others_name_them() {
     let help = |text: &str| {
         let found = vptx::check(text, &vptx::CheckOptions::default());
-        found.iter().find(|it| it.code == vptx::Code::V103).and_then(|it| it.help.clone())
+        found
+            .iter()
+            .find(|it| it.code == vptx::Code::ModifierNotAllowed)
+            .and_then(|it| it.help.clone())
     };
     for (text, why) in [
         ("vadd.u32.u32.u32.lt d, a, b;", "it belongs to `vset`, `vset2` and `vset4`"),

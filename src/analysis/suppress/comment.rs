@@ -76,7 +76,7 @@ fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
         "" => "`vptx:` has no keyword after it".to_string(),
         _ => format!("vptx does not know `vptx: {verb}`"),
     };
-    let diagnostic = Diagnostic::new(Code::V802, span, message).label("unknown");
+    let diagnostic = Diagnostic::new(Code::UnknownSuppression, span, message).label("unknown");
     let spelled = verb.to_ascii_lowercase().replace('_', "-");
     let foreign = FOREIGN.iter().find(|(word, _)| *word == spelled).map(|(_, meant)| *meant);
     let (meant, help) = match (foreign, nearest(&spelled, VERBS.into_iter())) {
@@ -149,7 +149,7 @@ impl Words<'_, '_> {
                 true
             }
             Err(message) => {
-                let wrong = Diagnostic::new(Code::V802, span, message.to_string());
+                let wrong = Diagnostic::new(Code::UnknownSuppression, span, message.to_string());
                 self.found.push(wrong.label("no code or start of codes"));
                 false
             }
@@ -236,8 +236,11 @@ impl List {
             let end = words.take_codes(1);
             (list.taken, list.is_exact) = (end.unwrap_or(1), false);
             if words.entries.is_empty() {
-                let wrong =
-                    Diagnostic::new(Code::V802, at(offset, "["), "this bracket is never closed");
+                let wrong = Diagnostic::new(
+                    Code::UnknownSuppression,
+                    at(offset, "["),
+                    "this bracket is never closed",
+                );
                 words.found.push(
                     wrong.label("opened here").help("write `vptx: ignore[V501, V502] reason`"),
                 );
@@ -265,7 +268,7 @@ impl List {
             [b'[', ..] if !text.contains(']') => "this bracket is never closed".to_string(),
             _ => format!("this is not the form for codes; it is read as `{meant}`"),
         };
-        Diagnostic::new(Code::V802, Span::new(span.start, end), message)
+        Diagnostic::new(Code::UnknownSuppression, Span::new(span.start, end), message)
             .label(format!("write `{meant}`"))
             .fix(
                 Applicability::Safe,

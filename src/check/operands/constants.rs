@@ -18,7 +18,7 @@ pub(super) fn constant(
         Ok(Constant::Integer { bits, .. }) => bits,
         Ok(Constant::Float(value)) => {
             let mut diagnostic = Diagnostic::new(
-                Code::V218,
+                Code::FloatingPointConstant,
                 operand.value,
                 "video instructions take no floating-point constants",
             )
@@ -76,9 +76,10 @@ pub(super) fn selector_on_constant(
     selector: Span,
     value: &Operand,
 ) {
-    let mut diagnostic = Diagnostic::new(Code::V210, selector, "a constant takes no selector")
-        .label("not allowed here")
-        .help("write the value of the byte or half-word itself");
+    let mut diagnostic =
+        Diagnostic::new(Code::SelectorOnConstant, selector, "a constant takes no selector")
+            .label("not allowed here")
+            .help("write the value of the byte or half-word itself");
     let part = Part::from_text(selector.text(checked.source));
     if let (Some(part), Operand::Immediate(constant)) = (part, value) {
         let bits = constant.value() >> part.shift() & ((1 << part.width()) - 1);

@@ -30,12 +30,12 @@ pub(in crate::check) fn negation(
         };
         let (code, message, help) = match modifiers.span(Role::PlusOne) {
             Some(_) if possible => (
-                Code::V114,
+                Code::PlusOneWithNegation,
                 "`.po` and negation exclude each other".to_string(),
                 "`.po` computes `a*b + c + 1` of the operands as they are",
             ),
             _ => (
-                Code::V212,
+                Code::NegationNotAllowed,
                 format!("`{mnemonic}` cannot negate its operands"),
                 if operands.form.sources == Sources::Scalar {
                     "only `vmad` can; subtract it from 0 first: `vsub.s32.s32.s32 t, 0, a;`"
@@ -69,10 +69,14 @@ pub(in crate::check) fn negation(
         (Some(_), Some(_), c) => c.map(|_| OperandName::C),
         (Some(product), None, Some(c)) | (None, Some(product), Some(c)) => {
             checked.push(
-                Diagnostic::new(Code::V213, c, "`vmad` can negate the product or `c`, not both")
-                    .label("negates `c`")
-                    .related(product, "negates the product")
-                    .help("negate `c` first: `neg.s32 t, c;`, and add `t`"),
+                Diagnostic::new(
+                    Code::ProductAndThirdNegated,
+                    c,
+                    "`vmad` can negate the product or `c`, not both",
+                )
+                .label("negates `c`")
+                .related(product, "negates the product")
+                .help("negate `c` first: `neg.s32 t, c;`, and add `t`"),
             );
             Some(OperandName::C)
         }

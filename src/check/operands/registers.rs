@@ -59,7 +59,9 @@ pub(super) fn word_register(
 /// The finding for an operand that is not a register name.
 pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnostic> {
     let kind = |message: &str, help: &str| {
-        Diagnostic::new(Code::V214, operand.span, message).label("expected a register").help(help)
+        Diagnostic::new(Code::OperandKind, operand.span, message)
+            .label("expected a register")
+            .help(help)
     };
     Some(match operand.shape {
         Shape::Name => return None,
@@ -119,7 +121,9 @@ pub(super) fn special_register(
         format!("copy it first: `mov.u32 r, {name};`")
     };
     let message = format!("the special register `{name}` cannot be an operand here");
-    Diagnostic::new(Code::V219, whole, message).label("expected an ordinary register").help(help)
+    Diagnostic::new(Code::SpecialRegister, whole, message)
+        .label("expected an ordinary register")
+        .help(help)
 }
 
 /// A name that is not declared is compared with so many names before it.
@@ -128,8 +132,11 @@ const COMPARED: usize = 256;
 /// The finding for a name that the module does not declare here.
 pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Diagnostic {
     let text = operand.value.text(checked.source);
-    let diagnostic =
-        Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"));
+    let diagnostic = Diagnostic::new(
+        Code::UndeclaredRegister,
+        operand.value,
+        format!("`{text}` is not declared here"),
+    );
     let Some((span, count)) = checked.context.outside_range(text) else {
         let diagnostic = diagnostic.label("no register of this name in scope");
         let declared = checked.context.registers().rev().take(COMPARED);
@@ -186,15 +193,19 @@ pub(super) fn unknown_constant(
     let text = operand.value.text(checked.source);
     if form.sources != Sources::Scalar {
         checked.push(
-            Diagnostic::new(Code::V211, operand.span, "SIMD video instructions take no constants")
-                .label("expected a register")
-                .help(format!("pass `{text}` as `\"r\"`: the compiler moves it to a register")),
+            Diagnostic::new(
+                Code::ConstantNotAllowed,
+                operand.span,
+                "SIMD video instructions take no constants",
+            )
+            .label("expected a register")
+            .help(format!("pass `{text}` as `\"r\"`: the compiler moves it to a register")),
         );
         return None;
     }
     if let Some(selector) = operand.selector {
         checked.push(
-            Diagnostic::new(Code::V210, selector, "a constant takes no selector")
+            Diagnostic::new(Code::SelectorOnConstant, selector, "a constant takes no selector")
                 .label("not allowed here")
                 .help(format!("pass the value of the part, or `{text}` as `\"r\"`")),
         );
@@ -217,7 +228,7 @@ pub(super) fn wrong_symbol(
     let written = place == OperandUse::Destination;
     match kind {
         SymbolKind::Register(".pred") => {
-            Diagnostic::new(Code::V215, span, format!("`{text}` is a predicate"))
+            Diagnostic::new(Code::RegisterType, span, format!("`{text}` is a predicate"))
                 .label("expected a 32-bit register")
                 .help(if written {
                     "turn the result into a predicate afterwards: `setp.ne.u32 p, d, 0;`"
@@ -240,17 +251,17 @@ pub(super) fn wrong_symbol(
                 (_, false) => "convert it first: `cvt`",
                 (_, true) => "convert the result afterwards: `cvt`",
             };
-            Diagnostic::new(Code::V215, span, format!("`{text}` is a `{ty}` register"))
+            Diagnostic::new(Code::RegisterType, span, format!("`{text}` is a `{ty}` register"))
                 .label("expected `.b32`, `.u32` or `.s32`")
                 .help(help)
         }
         SymbolKind::Vector => {
-            Diagnostic::new(Code::V215, span, format!("`{text}` is a vector register"))
+            Diagnostic::new(Code::RegisterType, span, format!("`{text}` is a vector register"))
                 .label("expected a 32-bit register")
                 .help("use `mov.b32` to reach one of its elements")
         }
         SymbolKind::Variable(space) => Diagnostic::new(
-            Code::V214,
+            Code::OperandKind,
             span,
             format!("`{text}` is a `{space}` variable, not a register"),
         )
@@ -261,12 +272,14 @@ pub(super) fn wrong_symbol(
             format!("load its value first: `ld{space}.u32`")
         }),
         SymbolKind::Function => {
-            Diagnostic::new(Code::V214, span, format!("`{text}` is a function"))
+            Diagnostic::new(Code::OperandKind, span, format!("`{text}` is a function"))
                 .label("expected a register")
         }
         SymbolKind::Operand(class) => wrong_operand(span, text, class, place),
-        SymbolKind::Label => Diagnostic::new(Code::V214, span, format!("`{text}` is a label"))
-            .label("expected a register"),
+        SymbolKind::Label => {
+            Diagnostic::new(Code::OperandKind, span, format!("`{text}` is a label"))
+                .label("expected a register")
+        }
     }
 }
 
@@ -285,7 +298,7 @@ pub(super) fn wrong_operand(
     };
     match class {
         OperandClass::Constant(constraint) => Diagnostic::new(
-            Code::V211,
+            Code::ConstantNotAllowed,
             span,
             format!("`{text}` is a constant ({}), and this is the destination", shown(constraint)),
         )
@@ -317,7 +330,7 @@ pub(super) fn wrong_operand(
                 ),
             };
             let message = format!("`{text}` is a `{ty}` register ({})", shown(constraint));
-            Diagnostic::new(Code::V215, span, message)
+            Diagnostic::new(Code::RegisterType, span, message)
                 .label(format!("expected 32 bits: {wanted}"))
                 .help(help)
         }
@@ -329,8 +342,12 @@ pub(super) fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> O
     let register = Register::new(text);
     if register.is_none() {
         checked.push(
-            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is not a register"))
-                .label("expected a register"),
+            Diagnostic::new(
+                Code::OperandKind,
+                operand.value,
+                format!("`{text}` is not a register"),
+            )
+            .label("expected a register"),
         );
     }
     register

@@ -25,7 +25,7 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()));
     let Some(digits) = digits else {
         let diagnostic = Diagnostic::new(
-            if known_selector(text) { Code::V205 } else { Code::V206 },
+            if known_selector(text) { Code::WrongSelector } else { Code::UnknownSelector },
             selector,
             format!("`{text}` is not a mask of {what}"),
         )
@@ -41,7 +41,7 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
         format!("lanes are 0 to {}", width.lanes() - 1)
     };
     let mut diagnostic =
-        Diagnostic::new(Code::V209, selector, format!("`{text}` is not a mask of {what}"))
+        Diagnostic::new(Code::InvalidMask, selector, format!("`{text}` is not a mask of {what}"))
             .label(label)
             .help(masks(width));
     // The same lanes, each once and in order.
@@ -89,9 +89,9 @@ pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sour
             Sources::Lanes(LaneWidth::Halves) => "a two-way SIMD instruction",
             Sources::Lanes(LaneWidth::Bytes) => "a four-way SIMD instruction",
         };
-        (Code::V205, format!("`{text}` is not a selector of {kind}"))
+        (Code::WrongSelector, format!("`{text}` is not a selector of {kind}"))
     } else {
-        (Code::V206, format!("`{text}` is not a selector"))
+        (Code::UnknownSelector, format!("`{text}` is not a selector"))
     };
     let mut help = format!("selectors here are {}", video::selector_choices(sources));
     let mut fix = None;

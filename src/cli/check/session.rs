@@ -234,7 +234,9 @@ impl<E: Write> Session<'_, E> {
         } else {
             self.out.stream.write_all(&summary)?;
         }
-        let is_known = [Code::V601, Code::V602].iter().any(|code| totals.codes.contains_key(code));
+        let is_known = [Code::EmulatedInstruction, Code::UnfusedInstructions]
+            .iter()
+            .any(|code| totals.codes.contains_key(code));
         let is_unknown = totals.targetless && !is_known;
         let for_people = arguments.format == Format::Human && !arguments.quiet;
         if arguments.costs && is_unknown && for_people {

@@ -83,8 +83,8 @@ impl Totals {
             writeln!(out, "{count:width$}  {code}  {}", code.name())?;
         }
         let skipped = self.skipped.values().sum();
-        if format == Format::Json && skipped > 0 && !self.codes.contains_key(&Code::V704) {
-            report::write_count(out, Code::V704, skipped, 0)?;
+        if format == Format::Json && skipped > 0 && !self.codes.contains_key(&Code::UnreadAsm) {
+            report::write_count(out, Code::UnreadAsm, skipped, 0)?;
         }
         if format == Format::Human {
             for (reason, count) in &self.skipped {

@@ -86,10 +86,13 @@ impl Prepared {
 pub(super) fn parse(text: &str) -> Result<Instruction, Failure> {
     match statement_tokens(text).last().map(|last| last.kind()) {
         Some(TokenKind::UnclosedComment) => {
-            return Err(Failure::new(Code::V001.text(), "the comment has no end"));
+            return Err(Failure::new(Code::UnclosedComment.text(), "the comment has no end"));
         }
         Some(TokenKind::UnclosedString) => {
-            return Err(Failure::new(Code::V002.text(), "the string has no closing quote"));
+            return Err(Failure::new(
+                Code::UnclosedString.text(),
+                "the string has no closing quote",
+            ));
         }
         _ => {}
     }

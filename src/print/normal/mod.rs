@@ -115,7 +115,9 @@ pub(crate) fn normalize_with(
     };
     let form = form.filter(|form| is_sure || is_own(form)).ok_or_else(|| {
         let message = "the text has no normal form: it reads otherwise when it is laid out anew";
-        FormatError { diagnostics: vec![Diagnostic::new(Code::V007, Span::at(0), message)] }
+        FormatError {
+            diagnostics: vec![Diagnostic::new(Code::InvalidCharacter, Span::at(0), message)],
+        }
     });
     Ok(vec![form?])
 }
@@ -256,6 +258,18 @@ mod tests {
         "# 1 \"a\"\n",
         "ret;\n",
     ];
+
+    #[test]
+    fn a_comment_before_the_version_does_not_join_the_parts() {
+        let function = |name| format!(".func {name}()\n{{\nret;\n}}\n");
+        let (f, g) = (function("f"), function("g"));
+        let source = format!("// a compiler\n.version 8.0\n.target sm_90\n{f}{g}");
+        let options = NormalOptions::default();
+        let parts = in_parts_of(1, &source, |part, ()| read_part(part, options)).unwrap();
+        assert!(parts.len() > 1);
+        let form = joined(parts, options, false).unwrap().concat();
+        assert_eq!(normalize(&source, &options), Ok(form));
+    }
 
     #[test]
     fn parts_have_the_normal_form_of_the_whole() {
