@@ -282,7 +282,9 @@ impl<'s> Comparison<'s> {
             let outline = Outline::read(source, &mut shapes, options);
             outline.map_err(|diagnostics| DiffError { side, diagnostics })
         };
-        let (old, new) = (read(old, Side::Old)?, read(new, Side::New)?);
+        // Two trees and the names of a text need more memory than all that is done later.
+        let old = read(old, Side::Old)?.without_tree();
+        let new = read(new, Side::New)?;
         let rough = shapes.into_rough();
         let pairs = Pairs::new(&old, &new, &rough);
         Ok(Comparison { old, new, pairs, rough, options })

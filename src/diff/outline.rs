@@ -1,6 +1,7 @@
 //! The statements of a module, each as a shape with holes for names.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::iter::once;
 use std::ops::Range;
 
@@ -57,7 +58,8 @@ impl Rough {
 /// uses, declarations of registers, declarations of functions before their bodies, and the
 /// braces of blocks are left out.
 pub(super) struct Outline<'s> {
-    tree: Tree<'s>,
+    source: &'s str,
+    tree: OnceCell<Tree<'s>>,
     /// Directives, variables and mere declarations of functions.
     pub(super) items: Vec<Statement>,
     pub(super) functions: Vec<Function>,
@@ -163,19 +165,27 @@ impl<'s> Outline<'s> {
             ignores_types: options.ignore_types,
             items: Vec::new(),
             functions: Vec::new(),
-            statements: Vec::new(),
-            holes: Vec::new(),
+            statements: Vec::with_capacity(tree.all_statements().count()),
+            holes: Vec::with_capacity(names.uses().len()),
             names: Vec::new(),
         };
         reader.run(tree.statements());
-        let Reader { items, functions, mut statements, mut holes, names, .. } = reader;
+        let Reader { items, functions, mut statements, mut holes, mut names, .. } = reader;
         statements.shrink_to_fit();
         holes.shrink_to_fit();
-        Ok(Outline { tree, items, functions, statements, holes, names, video })
+        names.shrink_to_fit();
+        let tree = OnceCell::from(tree);
+        Ok(Outline { source, tree, items, functions, statements, holes, names, video })
     }
 
     pub(super) fn source(&self) -> &'s str {
-        self.tree.source()
+        self.source
+    }
+
+    /// Gives memory back. The text is parsed again when a statement is asked for.
+    pub(super) fn without_tree(mut self) -> Outline<'s> {
+        self.tree.take();
+        self
     }
 
     pub(super) fn statements(&self, function: &Function) -> &[Statement] {
@@ -189,7 +199,7 @@ impl<'s> Outline<'s> {
 
     /// The statement in the tree.
     pub(super) fn syntax(&self, statement: &Statement) -> syntax::Statement<'_> {
-        self.tree.statement(statement.index)
+        self.tree.get_or_init(|| syntax::parse(self.source)).statement(statement.index)
     }
 
     /// The place of a statement; that of its header for a function.

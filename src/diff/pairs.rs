@@ -16,7 +16,7 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Pairs functions by name, then by body, then by likeness; variables by name, then by
     /// declaration.
-    pub(super) fn new(old: &Outline, new: &Outline, rough: &Rough) -> Pairs {
+    pub(super) fn new<'s>(old: &Outline<'s>, new: &Outline<'s>, rough: &Rough) -> Pairs {
         let mut finder = Finder {
             old,
             new,

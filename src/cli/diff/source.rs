@@ -1,5 +1,7 @@
 //! The two texts of a comparison.
 
+use std::cell::OnceCell;
+
 use crate::diff::Line;
 use crate::source::{LineIndex, Span};
 
@@ -7,17 +9,18 @@ use crate::source::{LineIndex, Span};
 pub(super) struct Source<'s> {
     pub(super) label: &'s str,
     pub(super) text: &'s str,
-    index: LineIndex,
+    index: OnceCell<LineIndex>,
 }
 
 impl<'s> Source<'s> {
     pub(super) fn new(label: &'s str, text: &'s str) -> Source<'s> {
-        Source { label, text, index: LineIndex::new(text) }
+        Source { label, text, index: OnceCell::new() }
     }
 
     /// The line of a place, from 1.
     pub(super) fn line(&self, span: Span) -> u32 {
-        self.index.position(self.text, span.start).line
+        let index = self.index.get_or_init(|| LineIndex::new(self.text));
+        index.position(self.text, span.start).line
     }
 
     /// Whether no statement stands between two places.
