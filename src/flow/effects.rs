@@ -230,10 +230,11 @@ pub(super) fn accesses(
 /// The names in an operand. What an address holds is read.
 fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Access)) {
     // Most operands are one word. Those that are no names mean nothing.
-    if let [word] = operand.tokens()
-        && word.kind() == TokenKind::Ident
-    {
-        return found(word.span(), access);
+    if let [word] = operand.tokens() {
+        if word.kind() == TokenKind::Ident {
+            found(word.span(), access);
+        }
+        return;
     }
     match operand.kind() {
         OperandKind::Name(name) => found(name, access),

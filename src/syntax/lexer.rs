@@ -490,24 +490,24 @@ pub(crate) fn comments(text: &str) -> Vec<Span> {
     comments
 }
 
-/// The offsets of the `;` in a part of a text, outside of comments and strings.
-pub(crate) fn semicolons(source: &str, part: Span) -> impl Iterator<Item = u32> {
+/// How many `;` a part of a text has outside of comments and strings.
+pub(crate) fn count_semicolons(source: &str, part: Span) -> usize {
     let bytes = &source.as_bytes()[..part.end as usize];
-    let mut pos = part.start as usize;
-    std::iter::from_fn(move || {
-        loop {
-            let at = pos + memchr::memchr3(b';', b'"', b'/', &bytes[pos..])?;
-            pos = match (bytes[at], bytes.get(at + 1)) {
-                (b'"', _) => string_end(bytes, at).unwrap_or(bytes.len()),
-                (b'/', Some(b'/')) => line_end(bytes, at),
-                (b'/', Some(b'*')) => comment_end(bytes, at).unwrap_or(bytes.len()),
-                _ => at + 1,
-            };
-            if bytes[at] == b';' {
-                return Some(at as u32);
-            }
-        }
-    })
+    let (mut count, mut pos) = (0, part.start as usize);
+    while let Some(rest) = bytes.get(pos..) {
+        let Some(stop) = memchr::memchr2(b'"', b'/', rest) else {
+            return count + memchr::memchr_iter(b';', rest).count();
+        };
+        count += memchr::memchr_iter(b';', &rest[..stop]).count();
+        let at = pos + stop;
+        pos = match (bytes[at], bytes.get(at + 1)) {
+            (b'"', _) => string_end(bytes, at).unwrap_or(bytes.len()),
+            (b'/', Some(b'/')) => line_end(bytes, at),
+            (b'/', Some(b'*')) => comment_end(bytes, at).unwrap_or(bytes.len()),
+            _ => at + 1,
+        };
+    }
+    count
 }
 
 /// The kind and the end of the token that starts at an offset with a byte that is no trivia.
@@ -701,6 +701,12 @@ mod tests {
                 assert_eq!(word_end(&text[..=at], 0), end.min(at + 1));
             }
         }
+    }
+
+    #[test]
+    fn semicolons_of_comments_and_strings_do_not_count() {
+        let text = "; a; \";\" /* ; */ // ;\n b / c; \"";
+        assert_eq!(count_semicolons(text, Span::new(1, text.len() as u32)), 2);
     }
 
     #[test]

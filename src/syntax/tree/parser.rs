@@ -29,9 +29,8 @@ pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
 
 /// Reads the function whose header starts at an offset, up to the end of its body.
 pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
-    let mut lexer = Lexer::new(source, start as usize);
     let (mut tokens, mut depth) = (Vec::new(), 0u32);
-    while let Some(token) = lexer.token() {
+    for token in tokens_from(source, start) {
         match token.kind() {
             TokenKind::Punct([b'{', 0]) => depth += 1,
             TokenKind::Punct([b'}', 0]) => depth = depth.saturating_sub(1),
@@ -53,15 +52,32 @@ pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
 
 /// Reads statements from an offset on: so many, or fewer if the text ends before at another one.
 pub(super) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
-    let mut lexer = Lexer::new(&source[..part.end as usize], part.start as usize);
     let (mut tokens, mut left) = (Vec::new(), count);
-    while left > 0
-        && let Some(token) = lexer.token()
-    {
+    for token in tokens_from(&source[..part.end as usize], part.start) {
         left -= usize::from(token.is(b';'));
         tokens.push(token);
+        if left == 0 {
+            break;
+        }
     }
     of_tokens(source, tokens)
+}
+
+/// The tokens from an offset on, read in blocks.
+fn tokens_from(source: &str, start: u32) -> impl Iterator<Item = Token> {
+    let mut lexer = Lexer::new(source, start as usize);
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    std::iter::from_fn(move || {
+        if at == tokens.len() {
+            tokens.clear();
+            at = 0;
+            if !lexer.usual_tokens(&mut tokens) {
+                tokens.extend(lexer.token());
+            }
+        }
+        at += 1;
+        tokens.get(at - 1).copied()
+    })
 }
 
 fn of_tokens(source: &str, tokens: Vec<Token>) -> Tree<'_> {

@@ -10,7 +10,7 @@ use super::constants::on_constants;
 use crate::ir::Range;
 use crate::module::VideoStatement;
 use crate::source::Span;
-use crate::syntax::lexer::semicolons;
+use crate::syntax::lexer::count_semicolons;
 use crate::video::{Operation, Semantics};
 
 /// The range of each source of an instruction, if it is known.
@@ -50,8 +50,7 @@ impl<'m> Known<'m> {
             let after = statements[at..].iter().take_while(is_own).count();
             let own = &statements[at - before..at + after];
             let part = Span::new(name.end, own[own.len() - 1].span.end);
-            let most = NEAR * own.len();
-            let is_near = semicolons(source, part).take(most + 1).count() <= most;
+            let is_near = count_semicolons(source, part) <= NEAR * own.len();
             *self =
                 Known { header: Some(header), statements: is_near.then_some(own), results: None };
         }
