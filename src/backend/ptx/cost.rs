@@ -20,7 +20,8 @@ use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
 use crate::isa::{Feature, Lanes, Mnemonic, Part, Target};
 use crate::video::{
-    Instruction, MadMode, Operation, Semantics, SimdArithmetic, SimdOperands, SimdSet, Source, Tail,
+    Instruction, MadMode, Operation, Register, Semantics, SimdArithmetic, SimdOperands, SimdSet,
+    Source, Tail,
 };
 
 /// Machine instructions for a video instruction.
@@ -472,13 +473,44 @@ pub(super) fn cheaper(
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    let cost = instruction.cost(target).filter(Cost::is_lower)?;
+    let Some(cost) = instruction.cost(target) else {
+        return cheaper_on_one(instruction, target, semantics, gate);
+    };
+    if !cost.is_lower() {
+        return None;
+    }
     let mut lower = costs(instruction, target).filter(Cost::is_lower);
     lower.find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
         // An estimate must be well below, to be sure.
         let sequence = cheapest(instruction, target, semantics, gate)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
     })
+}
+
+/// A sequence for a SIMD instruction on one register whose lanes combine different lanes of it. Only
+/// those on two registers were measured. From one, ptxas takes each lane once, so it may need fewer
+/// instructions than that: one for each lane that it takes.
+fn cheaper_on_one(
+    instruction: &Instruction,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let mut on_two = instruction.clone();
+    let (Operation::SimdArithmetic(SimdArithmetic { operands, .. })
+    | Operation::SimdSet(SimdSet { operands, .. })) = &mut on_two.operation
+    else {
+        return None;
+    };
+    if operands.a != operands.b || twice(operands) > 0 {
+        return None;
+    }
+    operands.b = Register::new(&format!("{}_", operands.b))?;
+    let saved = 2 * operands.lanes.written().count() as u32 + MARGIN;
+    let mut lower = costs(&on_two, target).filter(|cost| {
+        cost.rewritten + saved < cost.ptxas && cost.rewritten_weight + saved < cost.ptxas_weight
+    });
+    lower.find_map(|cost| best(instruction, cost, semantics, gate))
 }
 
 /// A sequence that the gate admits and that is cheaper than ptxas' own expansion on

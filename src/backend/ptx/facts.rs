@@ -140,7 +140,7 @@ impl Definition {
                     |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
                 meaning.filter(is_register).map_or(Definition::Plain, Definition::Copy)
             }
-            _ if PLAIN.contains(&mnemonic) => Definition::Plain,
+            _ if PLAIN.binary_search(&mnemonic).is_ok() => Definition::Plain,
             _ => Definition::Other,
         }
     }
@@ -263,4 +263,12 @@ fn joined(one: Option<Range>, other: Range) -> Option<Range> {
     };
     let fits = |signed| Range::bits(32, signed).contains_range(range);
     (fits(true) || fits(false)).then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn opcodes_are_sorted_for_the_search() {
+        assert!(super::PLAIN.is_sorted());
+    }
 }
