@@ -252,7 +252,12 @@ fn random_kernel(random: &mut Random) -> String {
                 masking(random, registers)
             }
             7 => on_zero(random, &format!("r1{at}"), &["d", "e"]),
-            5 => subtracting(random, &["d", "e", "r0", "f", "r12", "r13"]),
+            5 => {
+                let lanes = *random.pick(&["", "2"]);
+                let same = *random.pick(&["b", "r26", "r27"]);
+                let text = subtracting(random, lanes, &["d", "e", "r0", "f", "r12", "r13"]);
+                text.replace(" b,", &format!(" {same},")).replace(" b;", &format!(" {same};"))
+            }
             4 => on_range(random, [&format!("r1{at}"), &format!("r2{at}")]),
             _ => {
                 let lanes = *random.pick(&["4", "4", "2"]);

@@ -24,6 +24,7 @@ mod extract;
 mod flow;
 mod format;
 mod grammar;
+mod hoisting;
 mod kernels;
 mod lanes;
 mod laws;

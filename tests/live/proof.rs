@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use crate::support::forms::{
     MASKS2, MASKS4, PARTS, adding_head, adding_parts, heads, lane_steps, on_range, rows,
+    subtracting,
 };
 use crate::support::opcodes;
 use crate::support::random::Random;
@@ -486,6 +487,40 @@ fn groups_are_proven() {
             let (body, unread) = lane_steps(random, lanes, &["a", "b", "c", "e", "r0"]);
             let read: Vec<String> = unread.iter().map(|it| format!("mov.b32 d, {it};")).collect();
             prove_groups(prover, solver, tally, &targets, &format!("{body}{}", read.join("\n")));
+        }
+    });
+}
+
+/// Differences with limits on their first operand, which stand before a loop.
+#[test]
+#[ignore = "needs z3: cargo xtask prove-rewrites"]
+fn limits_are_proven() {
+    prove_random("limits", |prover, solver, tally, random| {
+        for target in Target::measured() {
+            for lanes in ["", "2"] {
+                let body = subtracting(random, lanes, &["d", "e", "r0", "r1", "r2", "r3"]);
+                let text = format!(
+                    ".version 8.8\n.target {target}\n.func f()\n{{\n\
+                     .reg .b32 r<4>;\n.reg .b32 a, b, c, d, e;\n.reg .b64 q;\n.reg .pred p;\n\
+                     ld.b32 b, [q];\nround:\nld.v2.b32 {{a, c}}, [q];\n{body}\n@p bra round;\n}}\n"
+                );
+                let (module, _) = vptx::parse(&text);
+                let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+                for change in &rewritten.changes {
+                    let Outcome::Rewritten(sequence) = &change.outcome else { continue };
+                    let program = change.instruction.lower(Semantics::CURRENT);
+                    let places = places(&change.instruction.sources());
+                    // Other passes know more of what these read.
+                    if change.instruction.to_string().starts_with("vsub") {
+                        tally.sequences += 1;
+                        let query = query(&program, sequence, places);
+                        if prover.is_new(&query) {
+                            let what = format!("{target}: {}", change.instruction);
+                            tally.take(&solver.ask(&query, PATIENCE), what);
+                        }
+                    }
+                }
+            }
         }
     });
 }

@@ -281,8 +281,9 @@ pub(crate) fn on_range(random: &mut Random, [first, second]: [&str; 2]) -> Strin
     text + &reading(random, read)
 }
 
-/// Differences that saturate, most of them of the same word, written to registers in turn.
-pub(crate) fn subtracting(random: &mut Random, registers: &[&str]) -> String {
+/// Differences of words or, with `2`, of halves that saturate, most of them of the same word, written
+/// to registers in turn.
+pub(crate) fn subtracting(random: &mut Random, lanes: &str, registers: &[&str]) -> String {
     let mut sources = vec!["a", "c"];
     let mut text = String::new();
     for d in registers {
@@ -290,6 +291,8 @@ pub(crate) fn subtracting(random: &mut Random, registers: &[&str]) -> String {
         let a = sources.remove(random.below(sources.len()));
         let b = if random.one_in(5) { "a" } else { "b" };
         let _ = match random.below(4) {
+            0 if lanes == "2" => writeln!(text, "vmax2.s32.s32.s32 {d}, {a}, {b}, c;"),
+            _ if lanes == "2" => writeln!(text, "vsub2.s32.s32.s32.sat {d}, {a}, {b}, c;"),
             0 => writeln!(text, "vsub.s32.s32.s32.sat.max {d}, {a}, {b}, c;"),
             1 => writeln!(text, "vmax.s32.s32.s32 {d}, {a}, 0;"),
             _ => writeln!(text, "vsub.s32.s32.s32.sat {d}, {a}, {b};"),

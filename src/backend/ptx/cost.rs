@@ -364,16 +364,17 @@ pub(super) fn on_known(
         let is_dear = target.has(Feature::DotOfRegisters);
         let dots = sequence.lines().iter().filter(|line| is_dear && line.opcode.is_dot());
         let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
-        (sharing * all).saturating_sub((sharing - 1) * lines_of_b(sequence))
+        (sharing * all).saturating_sub((sharing - 1) * cost_of_b(sequence, target))
     };
     // Estimates are compared with estimates only: another strategy is not shorter by ranges.
     let mut least = steps(&constant).saturating_sub(sharing * free);
     let mut found: Option<(u32, Sequence)> = None;
-    let others = if instruction.simd().is_some() { 0 } else { usize::MAX };
+    let is_simd = instruction.simd().is_some();
+    let others = if is_simd { 0 } else { usize::MAX };
     for strategy in iter::once(own).chain(Strategy::words().take(others)) {
         let any = strategy.sequence(instruction, semantics, gate);
         least = any.iter().map(steps).fold(least, u32::min);
-        let strategy = if sharing > 1 { strategy.sharing() } else { strategy };
+        let strategy = if sharing > 1 { strategy.sharing(is_simd) } else { strategy };
         let best = strategy.sequence_within(instruction, ranges, semantics, gate);
         let best = best.filter(|best| any.as_ref() != Some(best)).map(|best| (steps(&best), best));
         if let Some((count, best)) = best
@@ -385,8 +386,8 @@ pub(super) fn on_known(
     found.filter(|(count, _)| *count < least).map(|(_, best)| best)
 }
 
-/// How many lines depend on `b` only.
-fn lines_of_b(sequence: &Sequence) -> u32 {
+/// The cost of the lines that depend on `b` only.
+fn cost_of_b(sequence: &Sequence, target: Target) -> u32 {
     let mut depend: Vec<bool> = Vec::new();
     for line in sequence.lines() {
         depend.push(line.args().iter().all(|arg| match *arg {
@@ -396,7 +397,8 @@ fn lines_of_b(sequence: &Sequence) -> u32 {
             Arg::Register(_) => false,
         }));
     }
-    depend.iter().filter(|it| **it).count() as u32
+    let own = sequence.lines().iter().zip(depend).filter(|(_, depends)| *depends);
+    own.map(|(line, _)| line.opcode.facts().cost(target)).sum()
 }
 
 /// How many constants of a sequence ptxas may move into registers first. Most instructions on words

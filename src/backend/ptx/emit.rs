@@ -6,7 +6,6 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::cost;
-use super::lanes::Group;
 use super::sequence::{Arg, Class, Line, Opcode, Sequence};
 use crate::isa::Target;
 use crate::source::line_end;
@@ -223,6 +222,19 @@ impl Code<'_> {
     }
 }
 
+/// The code of a block that names all its registers.
+#[derive(Clone, Copy)]
+pub(super) struct Body<'b> {
+    pub(super) lines: &'b [Line],
+    /// The registers that lines read by number.
+    pub(super) inputs: &'b [Register],
+    /// For each line, the place among the inputs of the register that it depends on, if it stands
+    /// before the loop.
+    pub(super) before_loop: &'b [Option<u16>],
+    /// The registers that the block writes at its end.
+    pub(super) outputs: &'b [(Register, Line)],
+}
+
 /// The registers that fill the holes of a template; none for a text that names all of its own.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Operands<'i> {
@@ -355,10 +367,10 @@ impl Template {
         template
     }
 
-    /// The template of the block for a group, which names all registers. Some lines have results
-    /// that the function keeps (see [`Template::hoisted`]), by their numbers.
-    pub(super) fn group(
-        group: &Group,
+    /// The template of a block that names all registers. Some lines have results that the function
+    /// keeps (see [`Template::hoisted`]), by their numbers.
+    pub(super) fn body(
+        Body { lines, inputs, outputs, .. }: Body<'_>,
         hoisted: &[Option<u32>],
         registers: &mut FreshRegisters,
     ) -> Template {
@@ -366,17 +378,24 @@ impl Template {
         registers.reset();
         let is_here = |at: &usize| hoisted.get(*at).is_none_or(Option::is_none);
         let mut number = |at: usize| {
-            let class = group.lines()[at].opcode.class();
+            let class = lines[at].opcode.class();
             if is_here(&at) { registers.take_number(class) } else { 0 }
         };
-        let numbers = (0..group.lines().len()).map(&mut number).collect();
-        let code = Code { lines: group.lines(), numbers, inputs: group.inputs(), hoisted };
+        let numbers = (0..lines.len()).map(&mut number).collect();
+        let code = Code { lines, numbers, inputs, hoisted };
+        if let [(register, line)] = outputs
+            && !(0..lines.len()).any(|at| is_here(&at))
+        {
+            template.push_statement(line, To::Register(register), &code, registers);
+            template.push_hole(Hole::Comment);
+            return template;
+        }
         template.open(registers);
-        for at in (0..group.lines().len()).filter(is_here) {
+        for at in (0..lines.len()).filter(is_here) {
             template.push_hole(Hole::Line { is_inner: true });
             template.push_line(&code, at, registers);
         }
-        for (register, line) in group.outputs() {
+        for (register, line) in outputs {
             template.push_hole(Hole::Line { is_inner: true });
             template.push_statement(line, To::Register(register), &code, registers);
         }
@@ -384,18 +403,18 @@ impl Template {
         template
     }
 
-    /// The template of the lines of a group that depend on one register only, to stand behind the
+    /// The template of the lines of a block that depend on one register only, to stand behind the
     /// statement that writes it. Results have these numbers; constants in registers take new ones.
     pub(super) fn hoisted(
-        group: &Group,
+        Body { lines, inputs, before_loop, .. }: Body<'_>,
         register: u16,
         numbers: &[Option<u32>],
         taken: &mut u32,
         registers: &FreshRegisters,
     ) -> Template {
-        let (mut template, lines) = (Template::default(), group.lines());
+        let mut template = Template::default();
         let (mut hoisted, mut written) = (numbers.to_vec(), Vec::new());
-        for at in (0..lines.len()).filter(|at| group.before_loop()[*at] == Some(register)) {
+        for at in (0..lines.len()).filter(|at| before_loop[*at] == Some(register)) {
             for arg in lines[at].args() {
                 if let Arg::Line(read) = *arg
                     && hoisted[usize::from(read)].is_none()
@@ -407,8 +426,7 @@ impl Template {
             }
             written.push(at);
         }
-        let (numbers, inputs) = (vec![0; lines.len()], group.inputs());
-        let code = Code { lines, numbers, inputs, hoisted: &hoisted };
+        let code = Code { lines, numbers: vec![0; lines.len()], inputs, hoisted: &hoisted };
         template.push_hole(Hole::Line { is_inner: false });
         for (count, at) in written.iter().enumerate() {
             template.text.push_str(if count == 0 { ".reg .b32 " } else { ", " });

@@ -8,6 +8,7 @@ mod block;
 mod cost;
 mod layout;
 
+use super::emit::Body;
 use super::facts::Facts;
 use super::parallel::Order;
 use super::sequence::{Line, Opcode, results};
@@ -83,6 +84,11 @@ impl Group {
         let results = results(&self.lines, words);
         let outputs = self.outputs.iter();
         outputs.map(|(register, line)| (register, line.eval(&results, words) as u32)).collect()
+    }
+
+    pub(super) fn body(&self) -> Body<'_> {
+        let Group { inputs, lines, before_loop, outputs, .. } = self;
+        Body { lines, inputs, before_loop, outputs }
     }
 
     /// The machine instructions that it takes.

@@ -88,7 +88,8 @@ const LIMITS: u8 = 32;
 const PARALLEL: u8 = 64;
 const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
-/// The strategies that compute all lanes at once are fewer than this.
+/// The strategies that compute all lanes at once are fewer than this, which is the bit of another
+/// one: it finds limits that neighbours share.
 const MEANS: u8 = 4;
 /// The strategy that computes two lanes of bytes at a time.
 const PAIRS: u8 = 96;
@@ -107,8 +108,8 @@ impl Strategy {
     }
 
     /// The same strategy with limits that neighbours share.
-    fn sharing(self) -> Strategy {
-        Strategy(self.0 | LIMITS)
+    fn sharing(self, is_simd: bool) -> Strategy {
+        Strategy(if is_simd { PARALLEL | HALVES | MEANS } else { self.0 | LIMITS })
     }
 
     /// The number in the table of costs.
@@ -167,7 +168,11 @@ impl Strategy {
                 let alone = region::alone(instruction, semantics);
                 return native::compile(&alone.as_ref().unwrap_or(instruction).operation, inputs);
             }
-            let means = Means { halves: self.0 & HALVES != 0, absdiff: self.0 & ABSDIFF != 0 };
+            let means = Means {
+                halves: self.0 & HALVES != 0,
+                absdiff: self.0 & ABSDIFF != 0,
+                limits: self.0 & MEANS != 0,
+            };
             return parallel::compile(&instruction.operation, inputs, means);
         }
         let tactics = Tactics {

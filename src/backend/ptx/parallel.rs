@@ -20,6 +20,8 @@ pub(super) struct Means {
     pub(super) halves: bool,
     /// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
     pub(super) absdiff: bool,
+    /// Limits on the first one of two halves, which follow from the second one.
+    pub(super) limits: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -435,6 +437,10 @@ impl Parallel {
             return self.unsigned_saturated(subtract, x, y);
         }
         if self.means.halves && self.simd.bits == 16 {
+            let are_signed = [self.simd.atype, self.simd.btype, dtype] == [Type::S32; 3];
+            if self.means.limits && subtract && are_signed {
+                return self.limited_difference(x, y);
+            }
             return self.saturated_halves(subtract, x, y, dtype);
         }
         let Clamping { over, under, odd } = self.clamping(subtract, dtype);
@@ -541,6 +547,18 @@ impl Parallel {
             let lanes = self.builder.sub(lanes, outside);
             self.builder.or(lanes, outside)
         }
+    }
+
+    /// The difference of signed halves, of which the first ones are limited before.
+    fn limited_difference(&mut self, x: Arg, y: Arg) -> Arg {
+        let (zero, s32) = (word(0), Type::S32);
+        let negative = self.builder.push(Opcode::Min2(s32), &[y, zero]);
+        let most = self.builder.push(Opcode::Add2, &[negative, word(!self.top())]);
+        let positive = self.builder.push(Opcode::Max2(s32), &[y, zero]);
+        let least = self.builder.push(Opcode::Add2, &[positive, word(self.top())]);
+        let x = self.builder.push(Opcode::Min2(s32), &[x, most]);
+        let x = self.builder.push(Opcode::Max2(s32), &[x, least]);
+        self.halves(true, x, y)
     }
 
     /// Clamped halves, from sums that are not.

@@ -55,6 +55,24 @@ pub(super) fn results(lines: &[Line], words: impl Fn(Arg) -> u32) -> Vec<u64> {
     results
 }
 
+/// For each line that gives a word, the only register that it depends on, if that is one of some.
+pub(super) fn words_of_one(lines: &[Line], is_known: impl Fn(u16) -> bool) -> Vec<Option<u16>> {
+    let mut found: Vec<Option<u16>> = Vec::with_capacity(lines.len());
+    for line in lines {
+        // Constants depend on no register, and may stand anywhere.
+        let mut inputs = line.args().iter().filter_map(|arg| match *arg {
+            Arg::Register(input) => Some(Some(input).filter(|input| is_known(*input))),
+            Arg::Line(at) if lines[usize::from(at)].opcode == Opcode::Move => None,
+            Arg::Line(at) => Some(found[usize::from(at)]),
+            Arg::Constant(_) | Arg::Input(_) => None,
+        });
+        let first = inputs.next().flatten();
+        let is_word = line.opcode.class() == Class::Word;
+        found.push(first.filter(|_| is_word && inputs.all(|it| it == first)));
+    }
+    found
+}
+
 /// Ordinary PTX that computes the new `d` of a video instruction from `a`, `b` and `c`.
 /// The last line gives the result. No line overwrites a value that a later line reads,
 /// so `d` may be any of the sources.
@@ -114,6 +132,19 @@ impl Sequence {
         let lines = self.lines.iter();
         let lines = lines.map(|line| Line { args: line.args.map(exchange), ..*line }).collect();
         Sequence { lines }
+    }
+
+    /// The lines, with registers of these numbers in the place of inputs. `None` if they copy one.
+    pub(super) fn on_registers(&self, numbers: [u16; 3]) -> Option<Vec<Line>> {
+        let register = |arg| match arg {
+            Arg::Input(input) => Arg::Register(numbers[input as usize]),
+            _ => arg,
+        };
+        let lines = self.lines.iter().map(|line| Line { args: line.args.map(register), ..*line });
+        let lines: Vec<Line> = lines.collect();
+        let copies =
+            |line: &Line| line.opcode == Opcode::Move && matches!(line.args(), [Arg::Register(_)]);
+        (!lines.iter().any(copies)).then_some(lines)
     }
 
     /// The sequence with these constants in the place of inputs.

@@ -4,7 +4,7 @@ mod floats;
 
 use std::borrow::Cow;
 
-use super::super::sequence::{Arg, Builder, Class, Line, Opcode};
+use super::super::sequence::{Arg, Builder, Line, words_of_one};
 use super::cost::Count;
 use super::layout::{Layout, Packing, Words, is_signed};
 use super::{Action, Group, Kind, Step, Uses};
@@ -184,20 +184,7 @@ impl<'m> Block<'m> {
             let register = self.inputs[usize::from(input)];
             self.names.iter().any(|it| it.register == register && it.is_before_loop)
         };
-        let mut found: Vec<Option<u16>> = Vec::with_capacity(lines.len());
-        for line in lines {
-            // Constants depend on no input, and may stand anywhere.
-            let mut inputs = line.args().iter().filter_map(|arg| match *arg {
-                Arg::Register(input) => Some(Some(input).filter(|input| is_same(*input))),
-                Arg::Line(at) if lines[usize::from(at)].opcode == Opcode::Move => None,
-                Arg::Line(at) => Some(found[usize::from(at)]),
-                Arg::Constant(_) | Arg::Input(_) => None,
-            });
-            let first = inputs.next().flatten();
-            let is_word = line.opcode.class() == Class::Word;
-            found.push(first.filter(|_| is_word && inputs.all(|it| it == first)));
-        }
-        found
+        words_of_one(lines, is_same)
     }
 
     /// The group of all steps, in the place of one of them.

@@ -3,6 +3,7 @@
 
 mod chains;
 mod groups;
+mod hoisting;
 mod masks;
 mod order;
 mod sources;
@@ -16,7 +17,8 @@ use crate::module::VideoStatement;
 use crate::video::Instruction;
 
 pub(super) use chains::fused;
-pub(super) use groups::{Hoisted, block, outcomes};
+pub(super) use groups::outcomes;
+pub(super) use hoisting::{Hoisted, block};
 pub(super) use masks::Product;
 pub(super) use order::exchange;
 use sources::Known;

@@ -127,7 +127,9 @@ impl<'s> Regions<'s> {
         };
         let place = Place { source: self.source, target: *self.targets.first()?, gate };
         let rewriter = &mut self.rewriters.first_mut()?.0;
-        let (hoisted, template) = block(rewriter, group, &mut self.chains, statements, place);
+        let members = &statements[..group.members];
+        let facts = &mut self.chains.facts;
+        let (hoisted, template) = block(rewriter, group.body(), members, facts, place);
         let region = self.with_edits(region, &template, None, statements)?;
         Some(self.with_hoisted(region, &hoisted))
     }

@@ -87,8 +87,15 @@ impl Compiler<'_> {
         if bytes == 2 && is_whole && places.iter().all(is_high) {
             return self.push(Opcode::Dot2High(ty, other), &[whole, moved, sum]);
         }
+        if bytes == 2 && !is_whole {
+            // The word is the same for both halves, so that neighbours share it.
+            let byte = u32::from(first.second.byte);
+            let moved = self.builder.permute(moved, word(0), byte << 12 | 0x0440 | byte);
+            let dot = if places[0].0 == 0 { Opcode::Dot2 } else { Opcode::Dot2High };
+            return self.push(dot(ty, other), &[whole, moved, sum]);
+        }
         // The other bytes are 0, so that their products are.
-        let mut narrow = if is_whole && bytes == 2 { 0x3210 } else { 0x4444 };
+        let mut narrow = if bytes == 2 { 0x3210 } else { 0x4444 };
         for &(lane, product) in &places {
             put(&mut narrow, lane, product.second.byte);
         }

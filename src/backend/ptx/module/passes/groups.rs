@@ -6,11 +6,11 @@
 //! by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::Cost;
-use super::super::super::emit::{Operands, Places, Surroundings, Template};
-use super::super::super::lanes::{self, Group};
+use super::super::super::lanes;
 use super::super::super::region::Chains;
+use super::super::Outcome;
 use super::super::rewriter::{FormOutcome, Place, Rewriter};
-use super::super::{Outcome, RewriteOptions};
+use super::hoisting::block;
 use super::{Reading, Replacement, Whole};
 use crate::module::VideoStatement;
 
@@ -29,7 +29,8 @@ pub(super) fn pass(
         Outcome::Grouped(group) => Some(group),
         _ => None,
     })?;
-    let (hoisted, template) = block(rewriter, group, chains, statements, *place);
+    let (hoisted, template) =
+        block(rewriter, group.body(), &statements[..group.members], &mut chains.facts, *place);
     let whole = Whole { chain: None, outcomes, hoisted, template };
     Some(Replacement::Whole(Box::new(whole)))
 }
@@ -91,73 +92,4 @@ pub(in super::super) fn outcomes(
     known.cost =
         known.cost.map(|cost| Cost { rewritten: instructions, rewritten_weight: weight, ..cost });
     Some(outcomes)
-}
-
-/// The template of the block for a group among the first statements, and those of the lines
-/// that stand before the loop.
-pub(in super::super) fn block(
-    rewriter: &mut Rewriter<'_>,
-    group: &Group,
-    chains: &mut Chains<'_>,
-    statements: &[VideoStatement],
-    place: Place<'_>,
-) -> (Vec<Hoisted>, Template) {
-    let function = statements[0].function;
-    if rewriter.hoisted_in != function {
-        rewriter.hoisted_in = function;
-        rewriter.hoisted = 0;
-    }
-    let mut taken = rewriter.hoisted;
-    let numbers: Vec<Option<u32>> = group
-        .before_loop()
-        .iter()
-        .map(|register| {
-            register.map(|_| {
-                taken += 1;
-                taken - 1
-            })
-        })
-        .collect();
-    let registers = rewriter.fresh(place.source);
-    let mut hoisted = Vec::new();
-    for (at, register) in group.inputs().iter().enumerate() {
-        let at = at as u16;
-        if !group.before_loop().contains(&Some(at)) {
-            continue;
-        }
-        let mut members = statements[..group.members].iter();
-        let end = members.find_map(|it| chains.facts.at(it)?.before_loop(register));
-        if let Some(end) = end {
-            let template = Template::hoisted(group, at, &numbers, &mut taken, registers);
-            hoisted.push(Hoisted { end, template });
-        }
-    }
-    let template = Template::group(group, &numbers, registers);
-    rewriter.hoisted = taken;
-    (hoisted, template)
-}
-
-/// Lines that stand before the loop of their block.
-pub(in super::super) struct Hoisted {
-    /// The end of the statement that they stand behind.
-    pub(in super::super) end: u32,
-    template: Template,
-}
-
-impl Hoisted {
-    /// Appends the lines.
-    pub(in super::super) fn push(
-        &self,
-        source: &str,
-        options: &RewriteOptions,
-        places: &mut Places,
-        text: &mut String,
-    ) {
-        let place = if options.keep_lines {
-            Surroundings::of_one_line("")
-        } else {
-            places.find(source, self.end, "")
-        };
-        self.template.fill(Operands::default(), &place, text);
-    }
 }

@@ -16,7 +16,7 @@ use super::super::super::cost::{self, Context};
 use super::super::super::facts::Facts;
 use super::super::Outcome;
 use super::super::rewriter::{Form, FormOutcome, Place, Rewriter, Standing};
-use super::{Reading, Replacement};
+use super::{Reading, Replacement, hoisting};
 use crate::isa::Feature;
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::video::{Instruction, Operation, Semantics, SimdOp};
@@ -36,7 +36,14 @@ pub(super) fn pass(
     let (on, context) = known(rewriter, reading, at)?;
     let on = (&on, context);
     let form = on_known(rewriter, instruction, on, statement.declared, reading.place)?;
-    Some(Replacement::Single(form))
+    // ptxas moves most lines before loops itself, but not always limits.
+    let facts = &mut reading.chains.facts;
+    let whole = (context.sharing > 1)
+        .then(|| hoisting::single(rewriter, statement, &form.known, facts, reading.place));
+    Some(match whole.flatten() {
+        Some(whole) => Replacement::Whole(Box::new(whole)),
+        None => Replacement::Single(form),
+    })
 }
 
 /// A statement's instruction with constants in the place of registers, and its context, as far
@@ -58,19 +65,27 @@ fn known(
     let nothing = Context { ranges: [None; 3], sharing: 1 };
     let is_near = ranges.is_near(place.source, statements, at);
     let facts = &mut chains.facts;
+    // On sm_70, code of this kind is not always shorter. Results of instructions that stay are those
+    // of ptxas 13.
+    let is_estimated = place.target.has(Feature::Ptxas13);
+    let mut sharing = 1;
+    if is_estimated && (is_near || instruction.simd().is_none()) {
+        let facts = is_near.then_some(&mut *facts);
+        sharing = limits::sharing(place.source, statements, at, facts);
+    }
     if instruction.simd().is_some() {
-        let ranges = if is_near { zeros(statement, instruction, facts)? } else { return None };
-        let context = Context { ranges, ..nothing };
-        return is_shorter(instruction, context).then(|| (instruction.clone(), context));
+        if !is_near {
+            return None;
+        }
+        let ranges = zeros(statement, instruction, facts).unwrap_or_default();
+        let context = Context { ranges, sharing };
+        let is_shorter = context != nothing && is_shorter(instruction, context);
+        return is_shorter.then(|| (instruction.clone(), context));
     }
     let site = if is_near { facts.at(statement) } else { None };
     let on_constants = site.and_then(|site| on_constants(instruction, site));
     let on_constants = on_constants.filter(|on| is_shorter(on, nothing));
     let on = on_constants.as_ref().unwrap_or(instruction);
-    // On sm_70, code of this kind is not always shorter. Results of instructions that stay are those
-    // of ptxas 13.
-    let is_estimated = place.target.has(Feature::Ptxas13);
-    let sharing = if is_estimated { limits::sharing(place.source, statements, at) } else { 1 };
     let is_looked_for = semantics == Semantics::CURRENT
         && is_estimated
         && is_near

@@ -2,12 +2,13 @@
 //!
 //! Before `sm_120`, such a difference of words is five machine instructions. By limits on the first
 //! word it is three, and three more find the limits. ptxas finds them once for all neighbours that
-//! subtract the same word.
+//! subtract the same word. Halves take four or more, or three, from `sm_90` on, but limits four.
 
+use super::super::super::super::facts::Facts;
 use super::super::super::super::straight::names_between;
-use crate::isa::Type;
+use crate::isa::{LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
-use crate::video::{Operation, Register, SimdOp, Source, Tail, numbered};
+use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, Source, Tail, numbered};
 
 /// So many statements before and after an instruction are its neighbours.
 const NEAR: usize = 8;
@@ -15,37 +16,87 @@ const NEAR: usize = 8;
 /// So many must share limits. Two would do if ptxas emitted all of them.
 const LEAST: usize = 3;
 
+/// So many statements before and after an instruction may be in its loop.
+const NEAR_IN_LOOP: usize = 24;
+
+/// So many instructions share limits that stand before a loop, one in each round.
+const ROUNDS: u32 = 16;
+
 /// The number of neighbouring instructions, with this one, that subtract one word from different
 /// ones while nothing writes it: ptxas computes its limits once for all of them. 1 if there are fewer
-/// than three.
-pub(super) fn sharing(source: &str, statements: &[VideoStatement], at: usize) -> u32 {
-    let Some([own, shared]) = difference(&statements[at]) else { return 1 };
-    let (start, end) = (at.saturating_sub(NEAR), statements.len().min(at + NEAR + 1));
-    let keeps = |first: usize| keeps(source, &statements[first], &statements[first + 1], shared);
+/// than three. A word that is the same in each round of a loop has its limits before that; there,
+/// two are enough.
+pub(super) fn sharing(
+    source: &str,
+    statements: &[VideoStatement],
+    at: usize,
+    facts: Option<&mut Facts<'_>>,
+) -> u32 {
+    let Some(own) = Difference::of(&statements[at]) else { return 1 };
+    let near = |most: usize| (at.saturating_sub(most), statements.len().min(at + most + 1));
+    let (start, end) = near(NEAR);
+    let keeps =
+        |first: usize| keeps(source, &statements[first], &statements[first + 1], own.words[1]);
     let before = (start..at).rev().take_while(|first| keeps(*first));
     let after = (at + 1..end).take_while(|last| keeps(last - 1));
     // ptxas computes equal differences once.
-    let mut words = vec![own];
-    for other in before.chain(after) {
-        match difference(&statements[other]) {
-            Some([word, other]) if other == shared && !words.contains(&word) => words.push(word),
-            _ => {}
-        }
+    let mut words = vec![own.words[0]];
+    let mut add = |other: usize| match own.shared_by(&statements[other]) {
+        Some(word) if !words.contains(&word) => words.push(word),
+        _ => {}
+    };
+    before.chain(after).for_each(&mut add);
+    if words.len() >= LEAST && own.width.is_none() {
+        return words.len() as u32;
     }
-    if words.len() < LEAST { 1 } else { words.len() as u32 }
+    let Some(facts) = facts else { return 1 };
+    let mut before_loop = |statement: &VideoStatement| {
+        let end = facts.at(statement)?.before_loop(own.words[1])?;
+        Some((statement.function, end))
+    };
+    let is_shared = before_loop(&statements[at]).is_some_and(|place| {
+        let (start, end) = near(NEAR_IN_LOOP);
+        statements[start..end].iter().any(|other| {
+            own.shared_by(other).is_some_and(|word| word != own.words[0])
+                && before_loop(other) == Some(place)
+        })
+    });
+    if is_shared { ROUNDS } else { 1 }
 }
 
-/// The two words of which an instruction computes the difference and saturates it.
-fn difference(statement: &VideoStatement) -> Option<[&Register; 2]> {
-    let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
-    let Operation::Arithmetic(it) = &instruction.operation else { return None };
-    let types = [it.dtype, it.atype, it.btype];
-    let is_word = it.op.on_lanes() == SimdOp::Sub
-        && it.saturate
-        && types == [Type::S32; 3]
-        && !matches!(it.tail, Tail::Merge { .. });
-    let [a, b] = [word(&it.a)?, word(&it.b)?];
-    (is_word && a != b).then_some([a, b])
+/// A difference of signed words or halves that saturates.
+struct Difference<'s> {
+    words: [&'s Register; 2],
+    width: Option<LaneWidth>,
+}
+
+impl<'s> Difference<'s> {
+    fn of(statement: &'s VideoStatement) -> Option<Difference<'s>> {
+        let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
+        let (op, types, saturates, words, width) = match &instruction.operation {
+            Operation::Arithmetic(it) => {
+                let saturates = it.saturate && !matches!(it.tail, Tail::Merge { .. });
+                let (types, words) = ([it.dtype, it.atype, it.btype], [word(&it.a)?, word(&it.b)?]);
+                (it.op.on_lanes(), types, saturates, words, None)
+            }
+            Operation::SimdArithmetic(SimdArithmetic { op, dtype, operands, tail }) => {
+                let width = LaneWidth::Halves;
+                let are_all = operands.lanes == Lanes::all(width);
+                let saturates = are_all && *tail == SimdTail::Merge { saturate: true };
+                let types = [*dtype, operands.atype, operands.btype];
+                (*op, types, saturates, [&operands.a, &operands.b], Some(width))
+            }
+            _ => return None,
+        };
+        let is_signed = op == SimdOp::Sub && saturates && types == [Type::S32; 3];
+        (is_signed && words[0] != words[1]).then_some(Difference { words, width })
+    }
+
+    /// The first word of a difference of the same kind with the same second one.
+    fn shared_by<'o>(&self, other: &'o VideoStatement) -> Option<&'o Register> {
+        let Difference { words: [first, second], width } = Difference::of(other)?;
+        (second == self.words[1] && width == self.width).then_some(first)
+    }
 }
 
 fn word(source: &Source) -> Option<&Register> {

@@ -1,0 +1,110 @@
+//! Hoisting: lines of a block that are the same in each round of a loop stand before it.
+//!
+//! These depend on one register alone. They move behind the statement that writes it, and write
+//! registers of the function. Right, as no other definition reaches the block, and lines have no
+//! effect but their results (`facts.rs`). Proven by `tests/library/{hoisting,lanes}.rs`.
+//!
+//! ptxas moves most lines of a single instruction itself. So only groups (`groups.rs`) and shared
+//! limits (`sources/limits.rs`) ask for this.
+
+use super::super::super::emit::{Body, Operands, Places, Surroundings, Template};
+use super::super::super::facts::Facts;
+use super::super::super::sequence::words_of_one;
+use super::super::rewriter::{FormOutcome, Place, Rewriter};
+use super::super::{Outcome, RewriteOptions};
+use super::Whole;
+use crate::module::VideoStatement;
+
+/// The sequence of a statement with lines before the loop around it, if there are some.
+pub(super) fn single(
+    rewriter: &mut Rewriter<'_>,
+    statement: &VideoStatement,
+    known: &FormOutcome,
+    facts: &mut Facts<'_>,
+    place: Place<'_>,
+) -> Option<Whole> {
+    let instruction = statement.instruction.as_ref()?;
+    let Outcome::Rewritten(sequence) = &known.outcome else { return None };
+    let site = facts.at(statement)?;
+    let sources = instruction.sources();
+    let is_same = sources.map(|it| it.is_some_and(|it| site.before_loop(it).is_some()));
+    let mut lines = sequence.on_registers([0, 1, 2])?;
+    let outputs = [(instruction.destination().clone(), lines.pop()?)];
+    let before_loop = words_of_one(&lines, |input| is_same[usize::from(input)]);
+    if before_loop.iter().all(Option::is_none) {
+        return None;
+    }
+    let inputs = sources.map(|it| it.unwrap_or(instruction.destination()).clone());
+    let body =
+        Body { lines: &lines, inputs: &inputs, before_loop: &before_loop, outputs: &outputs };
+    let (hoisted, template) = block(rewriter, body, std::slice::from_ref(statement), facts, place);
+    Some(Whole { chain: None, outcomes: vec![known.clone()], hoisted, template })
+}
+
+/// The template of the block for some statements, and those of the lines that stand before the
+/// loop.
+pub(in super::super) fn block(
+    rewriter: &mut Rewriter<'_>,
+    body: Body<'_>,
+    members: &[VideoStatement],
+    facts: &mut Facts<'_>,
+    place: Place<'_>,
+) -> (Vec<Hoisted>, Template) {
+    let function = members[0].function;
+    if rewriter.hoisted_in != function {
+        rewriter.hoisted_in = function;
+        rewriter.hoisted = 0;
+    }
+    let mut taken = rewriter.hoisted;
+    let numbers: Vec<Option<u32>> = body
+        .before_loop
+        .iter()
+        .map(|register| {
+            register.map(|_| {
+                taken += 1;
+                taken - 1
+            })
+        })
+        .collect();
+    let registers = rewriter.fresh(place.source);
+    let mut hoisted = Vec::new();
+    for (at, register) in body.inputs.iter().enumerate() {
+        let at = at as u16;
+        if !body.before_loop.contains(&Some(at)) {
+            continue;
+        }
+        let end = members.iter().find_map(|it| facts.at(it)?.before_loop(register));
+        if let Some(end) = end {
+            let template = Template::hoisted(body, at, &numbers, &mut taken, registers);
+            hoisted.push(Hoisted { end, template });
+        }
+    }
+    let template = Template::body(body, &numbers, registers);
+    rewriter.hoisted = taken;
+    (hoisted, template)
+}
+
+/// Lines that stand before the loop of their block.
+pub(in super::super) struct Hoisted {
+    /// The end of the statement that they stand behind.
+    pub(in super::super) end: u32,
+    template: Template,
+}
+
+impl Hoisted {
+    /// Appends the lines.
+    pub(in super::super) fn push(
+        &self,
+        source: &str,
+        options: &RewriteOptions,
+        places: &mut Places,
+        text: &mut String,
+    ) {
+        let place = if options.keep_lines {
+            Surroundings::of_one_line("")
+        } else {
+            places.find(source, self.end, "")
+        };
+        self.template.fill(Operands::default(), &place, text);
+    }
+}

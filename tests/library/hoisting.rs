@@ -1,0 +1,50 @@
+//! Limits that saturating differences share stand before a loop.
+
+use vptx::backend::ptx::{RewriteOptions, rewrite};
+use vptx::isa::Target;
+use vptx::parse;
+
+/// A loop around an instruction, after a statement, rewritten.
+fn looped(target: u16, written: &str, body: &str, options: &RewriteOptions) -> String {
+    let text = format!(
+        ".version 8.8\n.target sm_{target}\n.func f()\n{{\n.reg .b32 a, b, c, d, e, f, %r<9>;\n\
+         .reg .b64 q;\n.reg .pred p;\n{written}\nround:\nld.global.v2.b32 {{a, c}}, [q];\n{body}\n\
+         st.global.v2.b32 [q], {{d, e}};\n@p bra round;\n}}\n"
+    );
+    let (module, findings) = parse(&text);
+    assert!(findings.iter().all(crate::support::is_about_results), "{text}: {findings:?}");
+    let options = options.clone().with_target(Some(Target::sm(target)));
+    rewrite(&module, &options).expect("a target").text()
+}
+
+/// The text before the loop and that in it.
+fn parts<'t>(text: &'t str, written: &str) -> [&'t str; 2] {
+    let (before, inside) = text.split_once("round:").expect(text);
+    [before.split_once(written).expect(text).1.trim(), inside]
+}
+
+const LOAD: &str = "ld.global.b32 b, [q+8];";
+
+/// The limits of two saturating differences depend on one word.
+#[test]
+fn limits_stand_before_loops() {
+    let options = RewriteOptions::default();
+    for (lanes, limit, saturating) in [("", "min.s32", "sub.sat"), ("2", "min.s16x2", "cvt.pack")] {
+        let third = if lanes == "2" { ", c" } else { "" };
+        let difference = |d, a, b| format!("vsub{lanes}.s32.s32.s32.sat {d}, {a}, {b}{third};");
+        let two = difference("d", "a", "b") + &difference("e", "c", "b");
+        let text = looped(90, LOAD, &two, &options);
+        let [before, inside] = parts(&text, LOAD);
+        assert!(before.contains(limit) && !inside.contains(saturating), "{text}");
+        assert_eq!(inside.matches("min.s").count(), 2, "{text}");
+        // One alone, twice the same, and different words.
+        for body in [
+            difference("d", "a", "b"),
+            difference("d", "a", "b") + &difference("e", "a", "b"),
+            difference("d", "a", "b") + &difference("e", "b", "a"),
+        ] {
+            let text = looped(90, LOAD, &body, &options);
+            assert!(!text.contains("min.s"), "{text}");
+        }
+    }
+}
