@@ -286,9 +286,10 @@ pub(crate) fn visit_part(
     // The checker may have found directives that the survey did not. In the normal form, the
     // first part has its own elsewhere than in its text.
     let found = context.gates();
-    let as_supposed = match is_first {
-        true => found.values() == gates.values(),
-        false => found == gates && !context.is_module,
+    let as_supposed = if is_first {
+        found.values() == gates.values()
+    } else {
+        found == gates && !context.is_module
     };
     sort(&mut diagnostics);
     let alone = is_sound && !is_full && !errors && as_supposed && (is_first || !outside);

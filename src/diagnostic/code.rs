@@ -73,9 +73,9 @@ macro_rules! codes {
 
             /// The number in [`Code::ALL`], unless it is not a rule of vptx.
             pub(super) const fn number(self) -> Option<u32> {
-                enum Number { $($rule,)* }
+                enum Number { $($code,)* }
                 match self {
-                    $(Code::$rule => Some(Number::$rule as u32),)*
+                    $(Code::$rule => Some(Number::$code as u32),)*
                     Code::Custom(_) => None,
                 }
             }
