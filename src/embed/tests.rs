@@ -337,6 +337,8 @@ fn edits_are_written_as_the_source_writes() {
         (r#"asm("\1g" : "=r"(d))"#, "g", "9", Some(r#"asm("\19" : "=r"(d))"#)),
         (r#"asm("%tid" : "=r"(d))"#, "tid", "0", Some(r#"asm("%0" : "=r"(d))"#)),
         (r#"asm("a % b" ::)"#, " b", "% b", None),
+        // The edited literal has other quotes than the last one.
+        (r#"asm("a b" R"(c)")"#, "a", "x", Some(r#"asm("x b" R"(c)")"#)),
         (r#"asm(R"x(a x" b)x")"#, "a ", ")", None),
         // Lines.
         ("asm(R\"(a\nb)\")", "a", "c\n\"\\", Some("asm(R\"(c\n\"\\\nb)\")")),

@@ -2170,6 +2170,23 @@ fn parameters_in_registers_take_part() {
     }
 }
 
+/// A word is below 2^32 + 1, and not below 1.
+#[test]
+fn wide_constants_have_all_their_bits() {
+    let text = |own: &str| {
+        format!(
+            ".version 8.0\n.target sm_90\n.visible .func f(.reg .b32 d, .reg .b32 a) {{\n\
+             .reg .b64 w;\n{own}\nret;\n}}\n"
+        )
+    };
+    for (limit, expected) in [("0x100000001", true), ("1", false)] {
+        let old = text(&format!("cvt.u64.u32 w, a; min.u64 w, w, {limit}; cvt.u32.u64 d, w;"));
+        let changes = differences(&old, &text("vadd.u32.u32.u32 d, a, 0;"));
+        assert_eq!(changes.len(), 1);
+        assert_eq!(equivalence(&changes[0]).is_some(), expected, "{limit}");
+    }
+}
+
 // -------------------------------------------------------------------- errors
 
 #[test]
@@ -2204,6 +2221,19 @@ fn errors_have_their_side() {
     assert_eq!(diff("// x", "\n"), Ok(Vec::new()));
     assert_eq!(summary(&differences("", &good)), ["Changed  ", "Added - k"]);
     assert_eq!(summary(&differences(&good, "")), ["Changed  ", "Removed k -"]);
+}
+
+/// A name that is missing is told where the function begins.
+#[test]
+fn a_function_without_a_name_is_an_error() {
+    let good = kernel("ret;");
+    for directive in [".entry", ".func"] {
+        let text = format!(".version 8.0\n.target sm_90\n{directive} (.param .b32 x) {{ ret; }}\n");
+        let error = diff(&good, &text).expect_err("no name");
+        let found: Vec<_> =
+            error.diagnostics().iter().map(|it| (it.code, it.span.text(&text))).collect();
+        assert_eq!(found, [(Code::MissingName, directive)], "{text}");
+    }
 }
 
 /// Compares two texts whatever they are. Returns how many of them can be read.

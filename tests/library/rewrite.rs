@@ -460,6 +460,27 @@ fn registers_are_those_of_the_most_particular_declaration() {
     }
 }
 
+/// ptxas takes no integer instruction on registers of `.f16x2`: they are moved.
+#[test]
+fn packed_registers_are_copied() {
+    for instruction in ["vavrg4.u32.u32.u32 h, h, h, h;", "vadd.u32.u32.u32.sat h, h.b1, h.b2;"] {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.func f()\n{{\n.reg .f16x2 h;\n{instruction}\n}}\n"
+        );
+        let (module, _) = vptx::parse(&text);
+        let options = vptx::RewriteOptions::default().with_all(true);
+        let done = vptx::rewrite(&module, &options).expect("a target").text();
+        let has_h = |line: &&str| {
+            line.split(|c: char| !c.is_ascii_alphanumeric() && !"._%".contains(c))
+                .any(|it| it == "h")
+        };
+        let mut uses: Vec<&str> =
+            done.lines().filter(has_h).filter_map(|it| it.split_whitespace().next()).collect();
+        uses.dedup();
+        assert_eq!(uses, [".reg", "mov.b32"], "{done}");
+    }
+}
+
 #[test]
 fn comments_inside_of_what_is_rewritten_stay() {
     let text = "\

@@ -1205,3 +1205,21 @@ fn joined_lines_are_one() {
         }
     }
 }
+
+/// Python ends a statement with its line, so that what follows is no call of the text.
+#[test]
+fn a_named_text_ends_with_its_line() {
+    for next in ["(x, y) = 1, 2", "[x, y] = 1, 2", ""] {
+        let source = format!(
+            "TEXT = \"vadd.u32.u32 $0, $1, $1;\"\n{next}\n\
+             tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n"
+        );
+        let found = found(&source, Language::Python);
+        let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, [Code::MissingType], "{source}");
+    }
+    // In its own line, it is an index.
+    let source = "TEXT = \"vadd.u32.u32 $0, $1, $1;\"[x]\n\
+                  tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n";
+    assert_eq!(found(source, Language::Python), []);
+}

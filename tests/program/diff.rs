@@ -234,6 +234,19 @@ fn machine_instructions_that_were_not_measured_are_no_zeros() {
     assert!(run.stdout.contains("31     62     +31  machine"), "{}", run.stdout);
 }
 
+/// Texts without a function in common belong together by their target, then by their order.
+#[test]
+fn texts_of_a_binary_are_paired_by_target() {
+    let folder = Folder::new("diff-targets");
+    let text = |name: &str, target: u32| module(name, 1).replace("sm_90", &format!("sm_{target}"));
+    let old = fat_binary(&[plain(80, &text("f", 80)), plain(90, &text("g", 90))]);
+    let new = fat_binary(&[plain(90, &text("h", 90)), plain(80, &text("i", 80))]);
+    folder.write("one/libx.so", old);
+    folder.write("two/libx.so", new);
+    let run = vptx_in(&folder.0, &["diff", "one/libx.so", "two/libx.so"], b"");
+    assert_eq!((run.status, run.stdout.contains(".target sm")), (1, false), "{}", run.stdout);
+}
+
 #[test]
 fn releases_differ_in_targets_and_hashes() {
     let name = |hash: &str| format!("_ZN39_INTERNAL_{hash}_9_reduce_cu_{hash}3sumEv");

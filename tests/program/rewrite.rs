@@ -449,3 +449,17 @@ fn a_text_of_a_binary_without_a_target() {
     // The other text is written.
     assert_eq!(std::fs::read_dir(folder.0.join("out")).unwrap().count(), 1);
 }
+
+/// What stays is counted.
+#[test]
+fn what_the_target_is_too_old_for_is_counted() {
+    let shift = "vshl.u32.u32.u32.wrap d, a, a;";
+    for (count, expected) in [(1, "; 1 stays: the .target"), (3, "; 3 stay: the .target")] {
+        let text = format!(
+            ".version 2.0\n.target sm_20\n.func f(.reg .b32 d, .reg .b32 a) {{ {} }}\n",
+            shift.repeat(count)
+        );
+        let run = vptx(&["rewrite", "--all", "-"], &text);
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+    }
+}

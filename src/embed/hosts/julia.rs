@@ -77,21 +77,16 @@ impl<'s> Lexer<'s> {
     /// The first two arguments of a macro without parentheses.
     pub(super) fn spaced(&mut self) -> Vec<Argument<'s>> {
         let mut all = Vec::new();
-        while all.len() < 2 {
+        for _ in 0..2 {
+            let end = self.pos;
+            self.trivia(false);
             let start = self.pos as u32;
             let run = self.run(false);
             if run.literals.is_empty() {
+                self.pos = end;
                 break;
             }
             all.push(Argument { name: None, run, span: Span::new(start, self.pos as u32) });
-            if all.len() < 2 {
-                let end = self.pos;
-                self.trivia(false);
-                if self.string_here().is_none() {
-                    self.pos = end;
-                    break;
-                }
-            }
         }
         all
     }
