@@ -1,6 +1,6 @@
-//! Any bytes as CUDA, or as Python, Mojo, Rust, Julia or a notebook (by the last byte): finding and
-//! checking `asm` must not panic, spans and fixes must fit the text, and fixing all there is must
-//! come to an end.
+//! Any bytes as CUDA, or as Python, Mojo, Rust, Julia, Zig or a notebook (by the last byte):
+//! finding and checking `asm` must not panic, spans and fixes must fit the text, and fixing all
+//! there is must come to an end.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,6 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let language = match bytes.last() {
         Some(b'p') => Language::Python,
         Some(b'm') => Language::Mojo,
+        Some(b'z') => Language::Zig,
         Some(b'r') => Language::Rust,
         Some(b'j') => Language::Julia,
         Some(b'n') => Language::Notebook,

@@ -47,8 +47,8 @@ use waiting::Waiting;
 
 use crate::backend::ptx::gate;
 use crate::check::{
-    CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,
-    semicolon_after,
+    CheckOptions, DeclaredNames, Dialect, Language, check_instruction, is_wanted,
+    problem_diagnostic, semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
 use crate::embed::{Host, may_have_ptx};
@@ -446,7 +446,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         let last = statement.tokens[statement.tokens.len() - 1].span();
         let span = first.to(last);
         let before = self.diagnostics.len();
-        let (instruction, Names { declared, outside }) =
+        let (instruction, DeclaredNames { declared, outside }) =
             check_instruction(self.source, statement, context, self.options, &mut self.diagnostics);
         self.outside |= outside;
         if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {

@@ -21,14 +21,14 @@ pub(super) struct Checked<'a, 's> {
     options: &'a CheckOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
     errors: bool,
-    pub(super) names: Names,
+    pub(super) names: DeclaredNames,
     /// The declared type of the operand that was read last, if it is a register.
     pub(super) declared: Option<WordType>,
 }
 
 /// Properties of the declarations of an instruction's names.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct DeclaredNames {
     /// The types that its registers are declared with.
     pub(crate) declared: DeclaredTypes,
     /// Whether a name is not declared inside a function.
@@ -69,8 +69,8 @@ pub(crate) fn check(
     context: &Context<'_>,
     options: &CheckOptions,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (Option<Instruction>, Names) {
-    let names = Names::default();
+) -> (Option<Instruction>, DeclaredNames) {
+    let names = DeclaredNames::default();
     let mut checked =
         Checked { source, context, options, diagnostics, errors: false, names, declared: None };
     let instruction = read(&mut checked, statement);

@@ -37,6 +37,8 @@ pub enum Language {
     Rust,
     /// Julia: the PTX of `@asmcall` and `llvmcall`.
     Julia,
+    /// Zig: the PTX of `asm`.
+    Zig,
     /// Jupyter notebooks: the PTX in their code cells.
     Notebook,
 }
@@ -56,17 +58,19 @@ pub(crate) const ENDINGS: &[(&[&str], Language)] = &[
     (&["mojo", "🔥"], Language::Mojo),
     (&["rs"], Language::Rust),
     (&["jl"], Language::Julia),
+    (&["zig"], Language::Zig),
 ];
 
 impl Language {
     /// Every language.
-    pub const ALL: [Language; 7] = [
+    pub const ALL: [Language; 8] = [
         Language::Ptx,
         Language::Cuda,
         Language::Python,
         Language::Mojo,
         Language::Rust,
         Language::Julia,
+        Language::Zig,
         Language::Notebook,
     ];
 
@@ -79,6 +83,7 @@ impl Language {
             Language::Mojo => "mojo",
             Language::Rust => "rust",
             Language::Julia => "julia",
+            Language::Zig => "zig",
             Language::Notebook => "notebook",
         }
     }
@@ -110,6 +115,7 @@ impl Language {
             Host::Mojo => Language::Mojo,
             Host::Rust => Language::Rust,
             Host::Julia => Language::Julia,
+            Host::Zig => Language::Zig,
             Host::Notebook => Language::Notebook,
         }
     }
@@ -123,6 +129,7 @@ impl Language {
             Language::Mojo => Some(Host::Mojo),
             Language::Rust => Some(Host::Rust),
             Language::Julia => Some(Host::Julia),
+            Language::Zig => Some(Host::Zig),
             Language::Notebook => Some(Host::Notebook),
         }
     }
@@ -137,7 +144,8 @@ impl fmt::Display for Language {
 /// A name that is not a language.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, `julia` or `notebook`"
+    "`{0}` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, `julia`, `zig` or \
+     `notebook`"
 )]
 pub struct UnknownLanguage(String);
 

@@ -37,10 +37,10 @@ use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
 In CUDA, OpenCL and C++ sources (.cu .cuh .cl .hip .h .hpp .cpp .inc .inl and so
-on), only the PTX in `asm` statements is checked; in .py, .ipynb, .rs, .jl and
-.mojo, only that of inline assembly and of CUDA sources in strings. A file with
-another ending than these and .ptx is read only if you name it and it starts
-with .version. To read other files, use --extension or --language.
+on), only the PTX in `asm` statements is checked; in .py, .ipynb, .rs, .jl,
+.mojo and .zig, only that of inline assembly and of CUDA sources in strings. A
+file with another ending than these and .ptx is read only if you name it and it
+starts with .version. To read other files, use --extension or --language.
 
 Without .version and .target, in the text or on the command line, instructions
 are not checked against them, and undeclared registers are not reported. So you

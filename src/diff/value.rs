@@ -203,7 +203,7 @@ impl<'f, 's> Functions<'f, 's> {
         let mut written = Written::default();
         let place = |name: NameId| {
             let new = if is_old { self.locals.new_of(name) } else { Some(name) };
-            new.map_or(Place::Old(name), Place::New)
+            new.map_or(SharedName::Old(name), SharedName::New)
         };
         for statement in statements {
             let reading = Reading::of(outline, statement)?;
@@ -229,14 +229,14 @@ impl<'f, 's> Functions<'f, 's> {
         };
         let new_outside = |name: NameId| {
             self.new_counts.get(&name) != new_inside.get(&name)
-                || after.read.contains(&Place::New(name))
+                || after.read.contains(&SharedName::New(name))
         };
         let (mut places, mut known) = (Vec::new(), Set::default());
         for place in before.order.iter().chain(&after.order) {
             let is_later = match *place {
-                Place::Old(name) if old_outside(name) => return None,
-                Place::Old(_) => false,
-                Place::New(name) => match self.locals.old_of(name) {
+                SharedName::Old(name) if old_outside(name) => return None,
+                SharedName::Old(_) => false,
+                SharedName::New(name) => match self.locals.old_of(name) {
                     None if new_outside(name) => return None,
                     None => false,
                     Some(old) => old_outside(old) || new_outside(name),
@@ -247,21 +247,21 @@ impl<'f, 's> Functions<'f, 's> {
             }
         }
         let mut terms = |written: &Written| -> Vec<Term> {
-            let term = |place: &Place| written.terms.get(place).copied();
+            let term = |place: &SharedName| written.terms.get(place).copied();
             places.iter().map(|it| term(it).unwrap_or_else(|| self.input(graph, *it))).collect()
         };
         Some((terms(before), terms(after)))
     }
 
-    fn place_of_old(&self, name: NameId) -> Place {
-        self.locals.new_of(name).map_or(Place::Old(name), Place::New)
+    fn place_of_old(&self, name: NameId) -> SharedName {
+        self.locals.new_of(name).map_or(SharedName::Old(name), SharedName::New)
     }
 
     /// The value of a name before the stretch.
-    fn input(&self, graph: &mut Graph, place: Place) -> Term {
+    fn input(&self, graph: &mut Graph, place: SharedName) -> Term {
         let bits = match place {
-            Place::Old(name) => bits_of(self.sides.old, name),
-            Place::New(name) => bits_of(self.sides.new, name),
+            SharedName::Old(name) => bits_of(self.sides.old, name),
+            SharedName::New(name) => bits_of(self.sides.new, name),
         };
         graph.node(Node::Value(place, bits.unwrap_or(64)))
     }
@@ -269,7 +269,7 @@ impl<'f, 's> Functions<'f, 's> {
 
 /// A name of both texts, or of the old one only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum SharedName {
     New(NameId),
     Old(NameId),
 }
@@ -285,11 +285,11 @@ fn bits_of(outline: &Outline<'_>, name: NameId) -> Option<u8> {
 /// The names that some statements write and read.
 #[derive(Default)]
 struct Written {
-    terms: Map<Place, Term>,
+    terms: Map<SharedName, Term>,
     /// The names written, in order.
-    order: Vec<Place>,
+    order: Vec<SharedName>,
     /// The names that are read before they are written.
-    read: Set<Place>,
+    read: Set<SharedName>,
 }
 
 /// An operand of an ordinary instruction.
@@ -371,7 +371,7 @@ impl<'o> Reading<'o> {
         graph: &mut Graph,
         outline: &Outline<'_>,
         written: &mut Written,
-        place: &dyn Fn(NameId) -> Place,
+        place: &dyn Fn(NameId) -> SharedName,
         values: &mut Values,
     ) -> Option<()> {
         let read = |graph: &mut Graph, written: &mut Written, name: NameId| -> Option<Term> {
@@ -510,7 +510,7 @@ type Term = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Node {
     /// The value of a name before the stretch, and its bits.
-    Value(Place, u8),
+    Value(SharedName, u8),
     Constant(u64),
     Op(Opcode, [Term; 3]),
     /// A video instruction that has no rewriting, by the number of its program.

@@ -1,5 +1,5 @@
 //! PTX in sources of other languages: the `asm` statements of C, C++, CUDA and `OpenCL`, and
-//! what Python, Mojo, Rust and Julia have in their place.
+//! what Python, Mojo, Rust, Julia and Zig have in their place.
 //!
 //! [`statements`] finds them and makes PTX of their string literals, in which words such
 //! as `%0` stand for operands. Each byte of that text knows its place in the source, so
@@ -52,6 +52,7 @@ use std::sync::Arc;
 
 pub(crate) use headers::Joined;
 pub use headers::{Header, Headers, Include};
+pub use hosts::Host;
 use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
 pub(crate) use notebook::{Cells, cells};
@@ -65,25 +66,6 @@ use template::{
 
 use crate::hash::Set;
 use crate::source::Span;
-
-/// The language around PTX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Host {
-    /// C, C++, CUDA, `OpenCL`.
-    C,
-    /// Python.
-    Python,
-    /// Mojo.
-    Mojo,
-    /// Rust.
-    Rust,
-    /// Julia.
-    Julia,
-    /// Jupyter notebooks: the language of their code cells. Only a
-    /// [check](crate::analysis::check) reads them.
-    Notebook,
-}
 
 /// How a template refers to its operands, and how these are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -813,9 +795,10 @@ pub struct Asm<'s> {
     /// The PTX, with a placeholder for each reference to an operand.
     ///
     /// In LLVM's templates, a placeholder is `$0`, and `$$` becomes `$`. In Rust's, it is `%0`
-    /// or `%name`. In C, it is `%0`, or `%name` if the template has `%[name]`. If that word has
-    /// another meaning, one `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte
-    /// that is not UTF-8 becomes U+007F. Without a `:`, every `%` stays.
+    /// or `%name`. In C and Zig, it is `%0`, or `%name` if the template has `%[name]`, or if all
+    /// operands have names and the template has no number. If that word has another meaning, one
+    /// `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte that is not UTF-8
+    /// becomes U+007F. Without a `:` in C, every `%` stays.
     pub text: String,
     /// Whether a `:` follows the template.
     pub extended: bool,

@@ -706,8 +706,16 @@ pub(super) fn expand<'a>(
         index
     });
 
-    // The spelling of each reference: by its name, if the template uses that anywhere.
+    // The spelling of each reference: by its name, if the template uses that anywhere, or if all
+    // operands have names and it uses no number.
+    let is_number = |part: &Replacement| {
+        matches!(part.kind, ReplacementKind::Reference(_))
+            && name_of(part.span.text(&template.text)).is_none()
+    };
+    let by_name =
+        mode == Mode::Full && operands.iter().all(Option::is_some) && !parts.iter().any(is_number);
     let positional = |(at, name): (usize, Option<&str>)| match (mode, name) {
+        (_, Some(name)) if by_name => format!("%[{name}]"),
         (Mode::Braces, Some(name)) => format!("{{{name}}}"),
         (Mode::Braces, None) => format!("{{{at}}}"),
         _ => format!("{sigil}{at}"),

@@ -6,7 +6,7 @@ use crate::hash::Map;
 use crate::names::Meaning;
 
 /// A register, and an instruction that reads or writes it.
-type Place = (usize, Meaning);
+type RegisterAt = (usize, Meaning);
 
 /// A register with the instructions that are asked about, each with the number of the question.
 type Asked = (Meaning, Vec<(usize, usize)>);
@@ -42,7 +42,7 @@ impl Graph {
     /// write under a guard is one. `None` if the function is too large to tell.
     pub(crate) fn are_written_before(
         &self,
-        places: &[Place],
+        places: &[RegisterAt],
         counts: impl Fn(Meaning) -> bool,
     ) -> Option<Vec<Written>> {
         let mut answers = vec![Written::Always; places.len()];
@@ -93,7 +93,7 @@ impl Graph {
 
     /// Whether the values that instructions give to registers may be read. `None` if the function
     /// is too large to tell.
-    pub(crate) fn are_live_after(&self, places: &[Place]) -> Option<Vec<bool>> {
+    pub(crate) fn are_live_after(&self, places: &[RegisterAt]) -> Option<Vec<bool>> {
         let mut answers = vec![false; places.len()];
         for group in self.groups(places)? {
             let mut blocks = vec![Transfer::default(); self.blocks().len()];
@@ -137,7 +137,7 @@ impl Graph {
 
     /// The places by register, in the order of the text and with their numbers, some registers
     /// together. `None` if that would take too long.
-    fn groups(&self, places: &[Place]) -> Option<Vec<Vec<Asked>>> {
+    fn groups(&self, places: &[RegisterAt]) -> Option<Vec<Vec<Asked>>> {
         let mut numbers: Map<Meaning, usize> = Map::default();
         let mut all: Vec<Asked> = Vec::new();
         for (number, (at, meaning)) in places.iter().enumerate() {
@@ -229,7 +229,7 @@ mod tests {
             let tree = parse(&text);
             let names = Names::of(&tree);
             let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
-            let accesses = |only: fn(&super::super::NameAccess) -> bool| -> Vec<Place> {
+            let accesses = |only: fn(&super::super::NameAccess) -> bool| -> Vec<RegisterAt> {
                 let all = 0..flow.statements().len();
                 let of = |at: usize| flow.accesses(at).iter().filter(move |it| only(it));
                 all.flat_map(|at| of(at).map(move |it| (at, it.meaning))).collect()

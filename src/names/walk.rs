@@ -58,7 +58,7 @@ struct Walker<'t> {
     seen: Map<&'t str, Option<Meaning>>,
     /// Some ranges that were looked up since ranges changed, by their names. Most uses name a
     /// register of one of these.
-    near: Vec<(&'t str, Range)>,
+    near: Vec<(&'t str, NumberedRange)>,
     /// The names without the digits at their ends where one of them is declared by itself: then
     /// the digits do not tell what it means.
     single: Set<&'t str>,
@@ -91,14 +91,14 @@ const NEAR: usize = 12;
 
 /// A range whose registers have numbers.
 #[derive(Clone, Copy)]
-struct Range {
+struct NumberedRange {
     symbol: SymbolId,
     count: u64,
     /// The number of the range as a whole.
     number: NonZeroU32,
 }
 
-impl Range {
+impl NumberedRange {
     /// A register.
     fn register(self, register: u64) -> Meaning {
         let number = self.number.saturating_add(register as u32 + 1);
@@ -530,7 +530,7 @@ impl<'t> Walker<'t> {
             return self.whole(symbol);
         };
         if registers > 0 {
-            let range = Range { symbol, count, number };
+            let range = NumberedRange { symbol, count, number };
             // A range that hides a wider one is not found by all numbers.
             let is_innermost = self.context.outside_range(base);
             if is_innermost.is_some_and(|(span, _)| span.start == name.start)

@@ -236,6 +236,7 @@ fn snippet(mnemonic: Mnemonic, form: &Form, language: Language) -> String {
     let operands = match language {
         Language::Ptx => ["d", "a", "b", "c"],
         Language::Cuda => ["%0", "%1", "%2", "%3"],
+        Language::Zig => ["%[d]", "%[a]", "%[b]", "%[c]"],
         // A client takes `$0` for the place of its cursor.
         Language::Python | Language::Mojo | Language::Julia | Language::Notebook => {
             ["\\$0", "\\$1", "\\$2", "\\$3"]

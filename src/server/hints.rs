@@ -1,6 +1,6 @@
 //! Notes beside instructions.
 
-use super::statements::Found;
+use super::statements::FoundInstruction;
 use crate::isa::{Selector, Target};
 use crate::source::Span;
 
@@ -12,7 +12,7 @@ pub(super) struct Hint {
 }
 
 /// The machine instructions of an instruction, now and as ordinary PTX.
-pub(super) fn cost(found: &Found, target: Target) -> Option<Hint> {
+pub(super) fn cost(found: &FoundInstruction, target: Target) -> Option<Hint> {
     let cost = found.instruction.cost(target)?;
     let label = if cost.is_lower() {
         format!("{} → {}", cost.ptxas, cost.rewritten)
@@ -27,7 +27,7 @@ pub(super) fn cost(found: &Found, target: Target) -> Option<Hint> {
 }
 
 /// The lanes that the selectors of a SIMD instruction choose, the highest one first.
-pub(super) fn lanes(found: &Found) -> Vec<Hint> {
+pub(super) fn lanes(found: &FoundInstruction) -> Vec<Hint> {
     let Some(operands) = found.instruction.simd() else { return Vec::new() };
     let selectors = [operands.lanes.a(), operands.lanes.b()];
     let places = found.spans.operands[1..3].iter().map(|operand| operand.selector);

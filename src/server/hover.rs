@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::place;
-use super::statements::{self, Found, Near};
+use super::statements::{self, FoundInstruction, Near};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::Code;
 use crate::embed::Asm;
@@ -103,8 +103,13 @@ fn holds(span: Span, offset: u32) -> bool {
 }
 
 /// The part of a legal instruction.
-fn instruction(source: &str, found: &Found, options: &CheckOptions, offset: u32) -> Option<Hover> {
-    let Found { instruction, spans, statement, .. } = found;
+fn instruction(
+    source: &str,
+    found: &FoundInstruction,
+    options: &CheckOptions,
+    offset: u32,
+) -> Option<Hover> {
+    let FoundInstruction { instruction, spans, statement, .. } = found;
     let target = statements::target(options, found.target);
     if holds(spans.mnemonic, offset) {
         let markdown = explain::instruction(instruction, target, true);
@@ -138,7 +143,7 @@ fn instruction(source: &str, found: &Found, options: &CheckOptions, offset: u32)
 }
 
 /// The formula of the result, a line for each lane.
-fn lanes(found: &Found) -> String {
+fn lanes(found: &FoundInstruction) -> String {
     let mut text = String::from("```text\n");
     for line in explain::formula(&found.instruction) {
         let _ = writeln!(text, "{line}");
@@ -147,7 +152,7 @@ fn lanes(found: &Found) -> String {
 }
 
 /// An operand of an `asm` statement: its constraint and its expression.
-fn operand(source: &str, asm: &Asm<'_>, found: &Found, offset: u32) -> Option<Hover> {
+fn operand(source: &str, asm: &Asm<'_>, found: &FoundInstruction, offset: u32) -> Option<Hover> {
     let places = found.spans.operands.iter().zip(&found.values);
     let (place, value) = places.into_iter().find(|(place, _)| holds(place.value, offset))?;
     let operand = asm.operands.iter().find(|operand| operand.placeholder == *value)?;

@@ -13,7 +13,7 @@ use crate::syntax::{parse, parse_around};
 
 /// A name that stands at a place.
 #[derive(Debug)]
-pub(super) struct Place<'s> {
+pub(super) struct NameAt<'s> {
     source: &'s str,
     /// The `asm` statement that has it.
     asm: Option<Asm<'s>>,
@@ -39,7 +39,7 @@ pub(super) struct Same {
 }
 
 /// The name at an offset.
-pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Option<Place<'s>> {
+pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Option<NameAt<'s>> {
     match options.language.host() {
         None => in_module(source, offset),
         Some(host) => {
@@ -50,12 +50,12 @@ pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Op
                 span.start <= offset && offset <= span.end
             };
             let here = *names.uses().iter().rfind(holds)?;
-            Some(Place { source, asm: Some(asm), names, here })
+            Some(NameAt { source, asm: Some(asm), names, here })
         }
     }
 }
 
-fn in_module(source: &str, offset: u32) -> Option<Place<'_>> {
+fn in_module(source: &str, offset: u32) -> Option<NameAt<'_>> {
     // Other functions are read only if they may use the name.
     let near = Names::of(&parse_around(source, Span::at(offset)));
     let here = near.at(offset)?;
@@ -64,14 +64,14 @@ fn in_module(source: &str, offset: u32) -> Option<Place<'_>> {
         None => is_special_register(here.span().text(source)),
     };
     if is_near {
-        return Some(Place { source, asm: None, names: near, here });
+        return Some(NameAt { source, asm: None, names: near, here });
     }
     let names = Names::of(&parse(source));
     let here = names.at(offset)?;
-    Some(Place { source, asm: None, names, here })
+    Some(NameAt { source, asm: None, names, here })
 }
 
-impl Place<'_> {
+impl NameAt<'_> {
     /// The PTX that has the name.
     fn text(&self) -> &str {
         self.asm.as_ref().map_or(self.source, |asm| &asm.text)

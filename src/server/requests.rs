@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::actions::{self, Action, Purpose};
 use super::completion::{self, OfferKind, Signature};
-use super::place::{self, Place};
+use super::place::{self, NameAt};
 use super::state::{Answer, Document, InForce, Server, answer, failure, params};
 use super::{hints, hover, outline, statements, tokens};
 use crate::analysis::ParseInstructionError;
@@ -61,7 +61,7 @@ impl Server {
     fn name(
         &self,
         place: &TextDocumentPositionParams,
-    ) -> Result<Option<(&Document, Place<'_>)>, ResponseError> {
+    ) -> Result<Option<(&Document, NameAt<'_>)>, ResponseError> {
         let Some(Here { document, check, offset }) = self.here(place)? else { return Ok(None) };
         Ok(place::at(document.text.as_str(), &check, offset).map(|found| (document, found)))
     }

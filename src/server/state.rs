@@ -496,14 +496,8 @@ impl Server {
         let kind = FileKind::of(name, [&settings.extensions, &[]]);
         let text = document.text.as_str();
         let language = match (kind, &*document.language_id) {
-            (FileKind::Other, "ptx") => Some(Language::Ptx),
-            (FileKind::Other, "cuda" | "cuda-cpp" | "cpp" | "c" | "opencl" | "hip") => {
-                Some(Language::Cuda)
-            }
-            (FileKind::Other, "python") => Some(Language::Python),
-            (FileKind::Other, "mojo") => Some(Language::Mojo),
-            (FileKind::Other, "rust") => Some(Language::Rust),
-            (FileKind::Other, "julia") => Some(Language::Julia),
+            (FileKind::Other, "cuda-cpp" | "cpp" | "c" | "opencl" | "hip") => Some(Language::Cuda),
+            (FileKind::Other, id) if id.parse::<Language>().is_ok() => id.parse().ok(),
             _ => kind.language("", text.as_bytes()).ok(),
         };
         let check = settings.check(path.as_deref(), &self.options.choices);

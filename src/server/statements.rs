@@ -22,15 +22,15 @@ impl<'s> Near<'s> {
         Near { start, module }
     }
 
-    fn found(&self, statement: &VideoStatement) -> Option<Found> {
+    fn found(&self, statement: &VideoStatement) -> Option<FoundInstruction> {
         let map = |span: Span| Span::new(span.start + self.start, span.end + self.start);
-        Found::new(statement, self.module.source, self.module.target, map)
+        FoundInstruction::new(statement, self.module.source, self.module.target, map)
     }
 }
 
 /// A legal video instruction, with the places of its parts in the text that has it.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundInstruction {
     pub(super) statement: VideoStatement,
     pub(super) instruction: Instruction,
     pub(super) spans: StatementSpans,
@@ -39,14 +39,14 @@ pub(super) struct Found {
     pub(super) target: Option<Target>,
 }
 
-impl Found {
+impl FoundInstruction {
     /// A legal instruction of `text`, whose places `map` finds in the source.
     fn new(
         statement: &VideoStatement,
         text: &str,
         target: Option<Target>,
         map: impl Fn(Span) -> Span,
-    ) -> Option<Found> {
+    ) -> Option<FoundInstruction> {
         let instruction = statement.instruction.clone()?;
         let mut spans = statement.spans(text)?;
         let value = |operand: &OperandSpans| operand.value.text(text).to_string();
@@ -62,12 +62,12 @@ impl Found {
             operand.selector = operand.selector.map(&map);
         }
         let statement = VideoStatement { span: map(statement.span), ..statement.clone() };
-        Some(Found { statement, instruction, spans, values, target })
+        Some(FoundInstruction { statement, instruction, spans, values, target })
     }
 }
 
 /// The instruction at an offset of PTX.
-fn in_module(source: &str, offset: u32) -> Option<Found> {
+fn in_module(source: &str, offset: u32) -> Option<FoundInstruction> {
     let near = Near::read(source, Span::at(offset));
     let own = offset - near.start;
     let list = near.module.statements();
@@ -89,18 +89,18 @@ pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
 
 /// The instruction at an offset of a source, in an `asm` statement. Its spans are those of
 /// the source.
-pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<Found> {
+pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<FoundInstruction> {
     let own = in_template(asm);
     let holds = |statement: &&VideoStatement| {
         let span = asm.source_span(statement.span);
         span.start <= offset && offset <= span.end
     };
     let statement = own.iter().find(holds)?;
-    Found::new(statement, &asm.text, None, |span| asm.source_span(span))
+    FoundInstruction::new(statement, &asm.text, None, |span| asm.source_span(span))
 }
 
 /// The legal instructions that end in a part of a text.
-pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Found> {
+pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<FoundInstruction> {
     let is_inside = |span: Span| part.start <= span.end && span.end <= part.end;
     match options.language.host() {
         None => {
@@ -115,7 +115,9 @@ pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Fo
                     let map = |span: Span| asm.source_span(span);
                     let own = in_template(&asm);
                     let inside = own.iter().filter(|it| is_inside(map(it.span)));
-                    found.extend(inside.filter_map(|it| Found::new(it, &asm.text, None, map)));
+                    found.extend(
+                        inside.filter_map(|it| FoundInstruction::new(it, &asm.text, None, map)),
+                    );
                 }
             }
             found
@@ -131,7 +133,7 @@ pub(super) fn target(options: &CheckOptions, own: Option<Target>) -> Target {
 }
 
 /// The instruction at an offset of a text.
-pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Found> {
+pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<FoundInstruction> {
     match options.language.host() {
         None => in_module(source, offset),
         Some(host) => in_asm(&asm_at(source, host, offset)?, offset),

@@ -27,12 +27,14 @@ pub(crate) enum LanguageName {
     Rust,
     /// Julia; the PTX of `@asmcall` and `llvmcall`
     Julia,
+    /// Zig; the PTX of `asm`
+    Zig,
     /// Jupyter notebooks; the PTX in code cells
     Notebook,
 }
 
 /// The names of languages, for messages.
-const NAMES: &str = "`ptx`, `cuda`, `python`, `mojo`, `rust`, `julia` or `notebook`";
+const NAMES: &str = "`ptx`, `cuda`, `python`, `mojo`, `rust`, `julia`, `zig` or `notebook`";
 
 impl From<LanguageName> for Language {
     fn from(name: LanguageName) -> Language {
@@ -43,6 +45,7 @@ impl From<LanguageName> for Language {
             LanguageName::Mojo => Language::Mojo,
             LanguageName::Rust => Language::Rust,
             LanguageName::Julia => Language::Julia,
+            LanguageName::Zig => Language::Zig,
             LanguageName::Notebook => Language::Notebook,
         }
     }

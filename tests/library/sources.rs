@@ -1,4 +1,4 @@
-//! The PTX of inline assembly in Python, Mojo, Rust and Julia, and of CUDA sources inside
+//! The PTX of inline assembly in Python, Mojo, Rust, Julia and Zig, and of CUDA sources inside
 //! string literals. Its findings are compared with expectations written beside the calls of
 //! `fixtures/sources`, and with the findings of the same instructions as plain PTX.
 //!
@@ -48,6 +48,7 @@ fn language(name: &str) -> Language {
         Some("mojo") => Language::Mojo,
         Some("rs") => Language::Rust,
         Some("jl") => Language::Julia,
+        Some("zig") => Language::Zig,
         _ => Language::Cuda,
     }
 }
@@ -78,12 +79,13 @@ enum Way {
     Rust,
     JuliaMacro,
     JuliaCall,
+    Zig,
     PythonCuda,
     RustCuda,
     CudaCuda,
 }
 
-const WAYS: [Way; 11] = [
+const WAYS: [Way; 12] = [
     Way::Triton,
     Way::Pallas,
     Way::Mlir,
@@ -92,6 +94,7 @@ const WAYS: [Way; 11] = [
     Way::Rust,
     Way::JuliaMacro,
     Way::JuliaCall,
+    Way::Zig,
     Way::PythonCuda,
     Way::RustCuda,
     Way::CudaCuda,
@@ -106,6 +109,7 @@ impl Way {
             Way::Mojo => Language::Mojo,
             Way::Rust | Way::RustCuda => Language::Rust,
             Way::JuliaMacro | Way::JuliaCall => Language::Julia,
+            Way::Zig => Language::Zig,
             Way::CudaCuda => Language::Cuda,
         }
     }
@@ -144,6 +148,7 @@ fn literals(random: &mut Random, language: Language, text: &[char], plain: usize
         Language::Python | Language::Mojo => python(random, text, plain),
         Language::Rust => rust(random, text, plain),
         Language::Julia => julia(random, text, plain),
+        Language::Zig => zig(random, text, plain),
         Language::Cuda | Language::Ptx | Language::Notebook => {
             let mut text_out = Written { text: "R\"cuda(".into(), places: Vec::new() };
             verbatim(&mut text_out, text);
@@ -301,6 +306,46 @@ fn julia(random: &mut Random, text: &[char], plain: usize) -> Written {
     out
 }
 
+fn zig(random: &mut Random, text: &[char], plain: usize) -> Written {
+    let mut out = Written::default();
+    if !text.contains(&'\r') && random.percent(50) {
+        let blanks = random.one_of(&["", "    ", "  // \" \\\\\n\t"]);
+        out.text.push_str("\\\\");
+        for &c in text {
+            let start = out.text.len();
+            out.text.push(c);
+            if c == '\n' {
+                let _ = write!(out.text, "{blanks}\\\\");
+            }
+            out.places.push(start..out.text.len());
+        }
+        out.text.push('\n');
+        return out;
+    }
+    let escape = random.one_of(&[0, 0, 3, 50]);
+    out.text.push('"');
+    for (at, &c) in text.iter().enumerate() {
+        let escape = if at < plain { 0 } else { escape };
+        let start = out.text.len();
+        match c {
+            '\\' | '"' => out.text.extend(['\\', c]),
+            '\n' => out.text.push_str("\\n"),
+            '\r' => out.text.push_str("\\r"),
+            _ if random.percent(escape) => {
+                let code = c as u32;
+                let _ = match random.below(2) {
+                    0 if code < 128 => write!(out.text, "\\x{code:02x}"),
+                    _ => write!(out.text, "\\u{{{code:x}}}"),
+                };
+            }
+            _ => out.text.push(c),
+        }
+        out.places.push(start..out.text.len());
+    }
+    out.text.push('"');
+    out
+}
+
 /// Writes a text as LLVM IR has it between quotes.
 fn llvm(random: &mut Random, text: &[char]) -> Written {
     let mut out = Written::default();
@@ -345,6 +390,15 @@ fn around(random: &mut Random, language: Language) -> &'static str {
             "y = x' * x'; c = '\"'; d = '\\''\n",
             "s = \"a $(f(\"b\")) c\"\n",
             "r = r\"[\\\"]\"\n",
+        ]),
+        Language::Zig => random.one_of(&[
+            "",
+            "// asm (\"vadd4.u32 %[d];\" : [d] \"=r\" (-> u32));\n",
+            "const c = '\"'; const d = '\\'';\n",
+            "const s =\n    \\\\ it's \"asm (\n    \\\\\n;\n",
+            "asm volatile (\"vadd %[a], %[a]\" : : [a] \"{rax}\" (a));\n",
+            "asm (\"vadd %%r1;\" ::: .{ .memory = true, .r1 = true });\n",
+            "asm volatile (\"vadd %%r1;\" : : : \"memory\", \"r1\");\n",
         ]),
         Language::Cuda | Language::Ptx | Language::Notebook => random.one_of(&[
             "",
@@ -413,7 +467,7 @@ impl Pair {
         // The text of the template.
         let doubled = |text: &str, way: Way| -> Vec<char> {
             match way {
-                _ if way.is_cuda() => percents(text),
+                _ if way.is_cuda() || way == Way::Zig => percents(text),
                 Way::Rust => text.replace('{', "{{").replace('}', "}}").chars().collect(),
                 _ => text.replace('$', "$$").chars().collect(),
             }
@@ -431,6 +485,7 @@ impl Pair {
                     let own = number_of[*number];
                     let spelled = match way {
                         _ if way.is_cuda() => format!("%{own}"),
+                        Way::Zig => format!("%[n{own}]"),
                         Way::Rust if own >= named => format!("{{n{own}}}"),
                         Way::Rust if own == next && random.percent(70) => {
                             next += 1;
@@ -483,6 +538,23 @@ impl Pair {
                 }
                 source.push_str(random.one_of(&["", ",", ", options(nostack)"]));
                 source.push(close);
+                places
+            }
+            Way::Zig => {
+                source.push_str(random.one_of(&["x = asm (", "asm volatile (\n    ", "asm("]));
+                let written = literals(random, language, &template, 0);
+                let places = placed(&written, &mut source);
+                let list = |range: Range<usize>, constraint: &str, value: &str| {
+                    let operand = |at| format!("[n{at}] \"{constraint}\" ({value})");
+                    range.map(operand).collect::<Vec<_>>().join(", ")
+                };
+                let _ = write!(
+                    source,
+                    "\n : {}\n : {}{})",
+                    list(0..outputs, "+r", "x"),
+                    list(outputs..WORDS.len(), "r", "f(1, \")\")"),
+                    random.one_of(&["", ",", "\n : .{ .memory = true }", " : \"memory\""]),
+                );
                 places
             }
             Way::JuliaCall => {
@@ -796,6 +868,11 @@ fn placeholders_of_another_language_are_found() {
             "%1",
         ),
         (
+            Language::Zig,
+            r#"asm ("vmin.s32.s32.s32 %[d], «%[a]», 0;" : [d] "=r" (-> u32) : [a] "r" (a))"#,
+            "$1",
+        ),
+        (
             Language::Rust,
             r#"asm!("vmin.s32.s32.s32 {0}, «{1}», 0;", out(reg32) d, in(reg32) a)"#,
             "$1",
@@ -950,11 +1027,12 @@ fn hold(source: &str, language: Language) {
     assert!(skipped_in(source, host).iter().all(|it| inside(it.span)), "{source:?}");
 }
 
-const LANGUAGES: [Language; 6] = [
+const LANGUAGES: [Language; 7] = [
     Language::Python,
     Language::Mojo,
     Language::Rust,
     Language::Julia,
+    Language::Zig,
     Language::Cuda,
     Language::Notebook,
 ];
@@ -981,6 +1059,10 @@ const SOUP: &[&str] = &[
     "read_only_args=[",
     "(\"=r\", x)",
     "asm VOL (",
+    "asm volatile (",
+    "\n\\\\vadd4 %[d];\n",
+    " : [d] \"=r\" (-> u32)",
+    " : .{ .memory = true })",
     "\n#define VOL volatile\n",
     "\",\n\"",
     "\\ud83d\\ude00",

@@ -112,7 +112,7 @@ fn a_language_is_forced() {
 }
 
 /// Sources with an error, V104.
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     (
         "k.py",
         "tl.inline_asm_elementwise(\"vadd.u32.u32 $0, $1, $1;\", \"=r,r\", [x], t, True, 1)\n",
@@ -123,6 +123,7 @@ const SOURCES: [(&str, &str); 6] = [
     ),
     ("k.rs", "asm!(\"vadd.u32.u32 {}, {}, {0};\", out(reg32) d, in(reg32) a);\n"),
     ("k.jl", "@asmcall(\"vadd.u32.u32 \\$0, \\$1, \\$1;\", \"=r,r\", UInt32, Tuple{UInt32}, x)\n"),
+    ("k.zig", "asm (\"vadd.u32.u32 %[d], %[d], %[d];\" : [d] \"+r\" (d));\n"),
     ("k.mojo", "inlined_assembly[\"vadd.u32.u32 $0, $1, $1;\", UInt32, constraints=\"=r,r\"](x)\n"),
     (
         "n.ipynb",
@@ -307,7 +308,7 @@ fn endings_are_chosen() {
         (
             "[extension]\ns = \"go\"\n",
             "extension: `go` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, \
-             `julia` or `notebook`",
+             `julia`, `zig` or `notebook`",
         ),
         ("[extension]\n\"a/b\" = \"ptx\"\n", "extension: `a/b` is not the ending"),
         ("[extensions]\n", "did you mean `extension`?"),

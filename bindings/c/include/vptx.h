@@ -146,6 +146,8 @@ enum vptx_language
     VPTX_LANGUAGE_RUST = 4,
     // Julia: the PTX of `@asmcall` and `llvmcall`.
     VPTX_LANGUAGE_JULIA = 5,
+    // Zig: the PTX of `asm`.
+    VPTX_LANGUAGE_ZIG = 6,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -101,6 +101,8 @@ pub enum Language {
     Rust = 4,
     /// Julia: the PTX of `@asmcall` and `llvmcall`.
     Julia = 5,
+    /// Zig: the PTX of `asm`.
+    Zig = 6,
 }
 
 /// The rules that decide what is an error.
@@ -187,6 +189,7 @@ pub(crate) fn language(number: u32) -> Result<check::Language, Failure> {
         3 => check::Language::Mojo,
         4 => check::Language::Rust,
         5 => check::Language::Julia,
+        6 => check::Language::Zig,
         _ => return Err(Failure::invalid(format!("{number} is not a language"))),
     })
 }

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-LANGUAGES = {".ptx": 0, ".cu": 1, ".h": 1, ".cl": 1, ".py": 2, ".mojo": 3, ".rs": 4, ".jl": 5}
+LANGUAGES = {".ptx": 0, ".cu": 1, ".h": 1, ".cl": 1, ".py": 2, ".mojo": 3, ".rs": 4, ".jl": 5, ".zig": 6}
 
 
 def run(*command, codes=(0,)):

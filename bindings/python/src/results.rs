@@ -23,8 +23,8 @@ use crate::tree::{self, Edits, Function, Statement, TreeError};
 
 /// The findings about a text, in its order.
 ///
-/// `path` names the text in the findings. `language` is `ptx`, or `cuda`, `python`, `mojo`, `rust`
-/// or `julia` for the PTX in such sources. If it is not given, the name in `path` tells, as in
+/// `path` names the text in the findings. `language` is `ptx`, or `cuda`, `python`, `mojo`, `rust`,
+/// `julia` or `zig` for the PTX in such sources. If it is not given, the name in `path` tells, as in
 /// `kernel.cu`; without such a name, the text is PTX. `target` (one, or several as a list or with
 /// commas) and `ptx_version` replace those of the text. `select`, `extend_select` and `ignore` take codes, names, or
 /// the start of codes such as `V5`, as the options of `vptx check` do.

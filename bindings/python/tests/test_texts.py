@@ -159,7 +159,7 @@ def test_the_name_of_a_text_tells_its_language():
         assert vptx.fix(text, path=Path("some") / name).findings != []
     # The argument counts more than the name.
     assert vptx.check(sources["k.py"], path="k.py", language="julia") == []
-    for language in ["ptx", "cuda", "python", "mojo", "rust", "julia"]:
+    for language in ["ptx", "cuda", "python", "mojo", "rust", "julia", "zig"]:
         assert vptx.check("", language=language) == []
     with pytest.raises(ValueError, match="`c` is not a language: write `ptx`, `cuda`, `python`"):
         vptx.check("", language="c")

@@ -50,7 +50,7 @@ function tried(made) {
 
 const LANGUAGES = {
     ptx: 'ptx', cu: 'cuda', cuh: 'cuda', cl: 'cuda', cpp: 'cuda', c: 'cuda', hpp: 'cuda',
-    py: 'python', mojo: 'mojo', rs: 'rust', jl: 'julia',
+    py: 'python', mojo: 'mojo', rs: 'rust', jl: 'julia', zig: 'zig',
 };
 
 /** The fixtures that are UTF-8. */

@@ -16,6 +16,7 @@ pub(super) const JULIA: Syntax = Syntax {
     form,
     has_triple_quotes: true,
     has_long_strings: true,
+    line_string: None,
     is_computed,
     literals: Literals::Alone,
     has_constants: false,

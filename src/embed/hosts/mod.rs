@@ -1,4 +1,4 @@
-//! Finds inline PTX in Python, Mojo, Rust and Julia.
+//! Finds inline PTX in Python, Mojo, Rust, Julia and Zig.
 //!
 //! The lexer knows enough of each language to separate code from comments and strings, and
 //! reads the arguments of the few calls that take PTX. As in C, an attempt to read a call ends
@@ -8,13 +8,35 @@ mod julia;
 mod mojo;
 mod python;
 mod rust;
+mod zig;
 
+use super::Convention;
 use super::constants::Constants;
 use super::scan::{Form, Literal, SkipReason, Skipped, table};
 use super::template::{Roles, decode};
-use super::{Convention, Host};
 use crate::hash::Set;
 use crate::source::Span;
+
+/// The language around PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Host {
+    /// C, C++, CUDA, `OpenCL`.
+    C,
+    /// Python.
+    Python,
+    /// Mojo.
+    Mojo,
+    /// Rust.
+    Rust,
+    /// Julia.
+    Julia,
+    /// Zig.
+    Zig,
+    /// Jupyter notebooks: the language of their code cells. Only a
+    /// [check](crate::analysis::check) reads them.
+    Notebook,
+}
 
 /// Whether a byte may belong to a name. Bytes beyond ASCII may be letters.
 pub(super) const fn is_name(byte: u8) -> bool {
@@ -62,6 +84,8 @@ enum Declared {
     Lists,
     /// By operands of Rust.
     Rust(Convention),
+    /// By the parts after colons of Zig.
+    Zig,
     /// The text is LLVM IR, and has `asm` of its own.
     Inside,
 }
@@ -105,6 +129,9 @@ struct Syntax {
     has_triple_quotes: bool,
     /// Whether a string between two quotes may have several lines.
     has_long_strings: bool,
+    /// What starts a string that ends with the line. Those on lines that follow each other make
+    /// one text.
+    line_string: Option<&'static [u8; 2]>,
     /// Whether the body of a string is not just its text.
     is_computed: fn(Form, &[u8]) -> bool,
     literals: Literals,
@@ -155,6 +182,7 @@ fn syntax(host: Host) -> &'static Syntax {
         Host::Mojo => &mojo::MOJO,
         Host::Rust => &rust::RUST,
         Host::Julia => &julia::JULIA,
+        Host::Zig => &zig::ZIG,
     }
 }
 
@@ -240,16 +268,19 @@ const STOPS: [bool; 256] = table(b"\"'`#/()[]{},mx");
 
 impl<'s> Lexer<'s> {
     pub(super) fn new(source: &'s str, host: Host) -> Lexer<'s> {
+        let syntax = syntax(host);
+        let mut stops = STOPS;
+        stops[usize::from(b'\\')] = syntax.line_string.is_some();
         Lexer {
             host,
-            syntax: syntax(host),
+            syntax,
             source,
             bytes: source.as_bytes(),
             pos: 0,
             depth: 0,
             skipped: Vec::new(),
             aliases: Vec::new(),
-            stops: STOPS,
+            stops,
             constants: None,
             read: Set::default(),
         }
@@ -430,6 +461,11 @@ impl<'s> Lexer<'s> {
         &before[before.len() - length..]
     }
 
+    /// Whether a string that ends with the line starts here.
+    fn is_line_string(&self) -> bool {
+        self.syntax.line_string.is_some_and(|it| self.rest().starts_with(it))
+    }
+
     fn quote(&mut self, floor: usize) -> Option<usize> {
         (self.syntax.quote)(self, floor)
     }
@@ -449,6 +485,16 @@ impl<'s> Lexer<'s> {
     /// Reads the string whose prefix starts here. Moves to its end, even if it is none that is
     /// read.
     fn literal(&mut self, start: usize) -> Run {
+        self.pos = start;
+        if self.is_line_string() {
+            let (body, rest) = (start + 2, self.rest());
+            self.pos += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let end = self.pos - usize::from(self.bytes[..self.pos].ends_with(b"\r"));
+            let span = Span::new(start as u32, end as u32);
+            let body = Span::new(body as u32, end as u32);
+            let literal = Literal { span, body, form: Form::Raw, joined_by_line: false };
+            return Run { literals: vec![literal], computed: false };
+        }
         let quote = start
             + self.bytes[start..]
                 .iter()
@@ -527,7 +573,7 @@ impl<'s> Lexer<'s> {
         let prefix = |&byte: &u8| is_name(byte) || byte == b'#';
         let length = self.rest().iter().take(most).take_while(|&byte| prefix(byte)).count();
         let quote = start + length;
-        if !matches!(self.bytes.get(quote), Some(b'"' | b'\'')) {
+        if !matches!(self.bytes.get(quote), Some(b'"' | b'\'' | b'\\')) {
             return None;
         }
         self.pos = quote;
@@ -540,15 +586,19 @@ impl<'s> Lexer<'s> {
     pub(super) fn run(&mut self, lines: bool) -> Run {
         let mut all = Run::default();
         while let Some(start) = self.string_here() {
+            let is_line = self.is_line_string();
             let Run { mut literals, computed } = self.literal(start);
             all.computed |= computed || literals.is_empty();
+            for literal in &mut literals {
+                literal.joined_by_line = is_line && !all.literals.is_empty();
+            }
             all.literals.append(&mut literals);
-            if self.syntax.literals != Literals::Adjacent {
+            if self.syntax.literals != Literals::Adjacent && !is_line {
                 break;
             }
             let end = self.pos;
-            self.trivia(lines);
-            if self.string_here().is_none() {
+            self.trivia(lines || is_line);
+            if self.string_here().is_none() || self.is_line_string() != is_line {
                 self.pos = end;
                 break;
             }
@@ -655,6 +705,9 @@ impl<'s> Lexer<'s> {
     fn call(&mut self, start: usize, call: &'static Call) -> Option<Found<'s>> {
         if self.is_declared(start) {
             return None;
+        }
+        if matches!(call.operands, Declared::Zig) {
+            return self.zig_asm(start);
         }
         self.trivia(self.syntax.has_macros);
         // As a macro without parentheses.
@@ -856,7 +909,7 @@ impl<'s> Lexer<'s> {
 }
 
 /// Bytes that may start a comment or a string.
-const STARTS: [bool; 256] = table(b"\"'`#/");
+const STARTS: [bool; 256] = table(b"\"'`#/\\");
 
 /// The comments of a source, in order.
 pub(super) fn comments(source: &str, host: Host) -> Vec<Span> {
@@ -904,8 +957,8 @@ pub(super) fn literals(source: &str, host: Host) -> Option<Vec<Literal>> {
             lexer.trivia(true);
         }
         for literal in literals {
-            let joined_by_line = lexer.syntax.literals == Literals::Lines && !all.is_empty();
-            all.push(Literal { joined_by_line, ..literal });
+            let is_next = lexer.syntax.literals == Literals::Lines && !all.is_empty();
+            all.push(Literal { joined_by_line: is_next || literal.joined_by_line, ..literal });
         }
         lexer.trivia(true);
         if lexer.syntax.literals == Literals::Lines && lexer.pos < source.len() {

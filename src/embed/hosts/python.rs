@@ -15,6 +15,7 @@ pub(super) const PYTHON: Syntax = Syntax {
     form,
     has_triple_quotes: true,
     has_long_strings: false,
+    line_string: None,
     is_computed: |_, _| false,
     literals: Literals::Adjacent,
     has_constants: true,

@@ -19,6 +19,7 @@ pub(super) const RUST: Syntax = Syntax {
     form,
     has_triple_quotes: false,
     has_long_strings: true,
+    line_string: None,
     is_computed: |_, _| false,
     literals: Literals::Lines,
     has_constants: false,
