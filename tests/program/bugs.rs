@@ -1,7 +1,6 @@
 //! A panic in one file is reported as a bug of vptx, and the other files are read.
 #![cfg(debug_assertions)]
 
-use std::fs;
 use std::process::Child;
 
 use crate::support::program::{Folder, start_with};
@@ -82,12 +81,12 @@ fn the_work_on_the_others_is_done() {
     let arguments = ["check", "--format", "concise", "-o", "report", "."];
     let first = run(&folder, "b.ptx", &arguments);
     assert_eq!((first.status, &*first.stdout), (Some(2), ""));
-    let report = fs::read_to_string(folder.0.join("report")).unwrap();
+    let report = folder.read("report");
     assert!(report.contains("a.ptx:") && report.contains("c.ptx:"), "{report}");
     assert!(!report.contains("b.ptx:"), "{report}");
     let second = run(&folder, "b.ptx", &["fmt", "."]);
     assert_eq!(second.status, Some(2));
-    let text = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
+    let text = |name: &str| folder.read(name);
     assert_eq!(text("b.ptx"), LOOSE);
     assert_ne!(text("a.ptx"), LOOSE);
     assert_eq!(text("c.ptx"), text("a.ptx"));

@@ -66,10 +66,6 @@ fn transcript(folder: &Folder, run: &Run) -> String {
     text.replace(folder.0.to_str().expect("UTF-8"), "FOLDER")
 }
 
-fn read(folder: &Folder, name: &str) -> String {
-    String::from_utf8(bytes(folder, name)).expect(name)
-}
-
 fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     fs::read(folder.0.join(name)).expect(name)
 }
@@ -257,11 +253,11 @@ fn costs_are_noted_for_a_target() {
     assert_eq!(concise(&folder, &noted).status, 0);
     let fixed = concise(&folder, &["a.ptx", "--costs", "--target", "sm_90", "--fix"]);
     assert_eq!((fixed.status, fixed.stdout.as_str()), (0, ""));
-    assert!(!read(&folder, "a.ptx").contains("vavrg4"), "{}", read(&folder, "a.ptx"));
+    assert!(!folder.read("a.ptx").contains("vavrg4"), "{}", folder.read("a.ptx"));
     // Older versions of ptxas fill the upper half otherwise.
     let all = ["--costs", "--target", "sm_90", "--fix", "--unsafe-fixes", "--ignore", "V5"];
     assert_eq!(concise(&folder, &all).stdout, "");
-    assert_eq!(read(&folder, "b.ptx"), "\nmax.u16x2 d, a, b;\n");
+    assert_eq!(folder.read("b.ptx"), "\nmax.u16x2 d, a, b;\n");
 }
 
 /// A source may be built for targets that lack the replacement's instructions.
@@ -279,7 +275,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
         folder.write("k.cu", source);
         let run = vptx_in(&folder.0, &[&["check", "--costs", "--fix"], arguments].concat(), b"");
         assert_eq!(run.status, 0, "{}", run.stderr);
-        (read(&folder, "k.cu"), run.stdout)
+        (folder.read("k.cu"), run.stdout)
     };
     // A single target does not exclude others.
     for arguments in [&["--target", "sm_90", "k.cu"][..], &["k.cu"]] {
@@ -733,11 +729,11 @@ fn safe_fixes_are_made() {
     -- stderr --
     "#);
     let fixed = "vadd.s32.s32.s32 d, a, b;\n";
-    assert_eq!(read(&folder, "loose.ptx"), fixed);
-    assert_eq!(read(&folder, "wide.ptx"), format!("{WIDE}{fixed}"));
-    assert_eq!(read(&folder, "plain.ptx"), "vmax2.s32.s32.s32 d, a, b, b;\n");
-    assert_eq!(read(&folder, "k.cu"), KERNEL.replacen("%2, %3;", "%2;", 1));
-    assert_eq!(read(&folder, "bad.ptx"), BAD);
+    assert_eq!(folder.read("loose.ptx"), fixed);
+    assert_eq!(folder.read("wide.ptx"), format!("{WIDE}{fixed}"));
+    assert_eq!(folder.read("plain.ptx"), "vmax2.s32.s32.s32 d, a, b, b;\n");
+    assert_eq!(folder.read("k.cu"), KERNEL.replacen("%2, %3;", "%2;", 1));
+    assert_eq!(folder.read("bad.ptx"), BAD);
     // No temporary file stays, and nothing is left to do.
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 6);
     let again = concise(&folder, &["--fix"]);
@@ -756,7 +752,7 @@ fn unsafe_fixes_are_made_if_asked_for() {
     let run = vptx_in(&folder.0, &["check", "--fix", "--unsafe-fixes"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.starts_with("2 findings fixed"), "{}", run.stdout);
-    assert_eq!(read(&folder, "a.ptx"), "vadd.u32.u32.u32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
+    assert_eq!(folder.read("a.ptx"), "vadd.u32.u32.u32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
 }
 
 #[test]
@@ -766,13 +762,13 @@ fn only_reported_findings_are_fixed() {
     folder.write("a.ptx", &both);
     for arguments in [&["--fix", "--ignore", "V403"][..], &["--fix", "--select", "V1"]] {
         assert_eq!(concise(&folder, arguments).stdout, "");
-        assert_eq!(read(&folder, "a.ptx"), both);
+        assert_eq!(folder.read("a.ptx"), both);
     }
     // Suppressed findings are not fixed either.
     let suppressed = LOOSE.replace('\n', " // vptx: ignore[V403] for later\n");
     folder.write("a.ptx", &suppressed);
     assert_eq!(concise(&folder, &["--fix"]).stdout, "");
-    assert_eq!(read(&folder, "a.ptx"), suppressed);
+    assert_eq!(folder.read("a.ptx"), suppressed);
 }
 
 #[test]
@@ -816,9 +812,9 @@ fn a_diff_is_shown_and_nothing_written() {
     -- stderr --
     ");
     assert_eq!(vptx_in(&folder.0, &["check", "--diff", "-q", "differs.ptx"], b"").status, 0);
-    assert_eq!(read(&folder, "loose.ptx"), LOOSE);
-    assert_eq!(read(&folder, "k.cu"), KERNEL);
-    assert_eq!(read(&folder, "wide.ptx"), WIDE);
+    assert_eq!(folder.read("loose.ptx"), LOOSE);
+    assert_eq!(folder.read("k.cu"), KERNEL);
+    assert_eq!(folder.read("wide.ptx"), WIDE);
     let run = vptx_in(&folder.0, &["check", "--diff", "-q", "-"], LOOSE.as_bytes());
     insta::assert_snapshot!(run.transcript(), @r"
     status: 1
@@ -947,7 +943,7 @@ fn links_and_permissions_stay() {
     let run = concise(&folder, &["--fix", "link.ptx"]);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     assert!(folder.0.join("link.ptx").symlink_metadata().unwrap().is_symlink());
-    assert_eq!(read(&folder, "real/a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
+    assert_eq!(folder.read("real/a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
 
     folder.write("fixed.ptx", LOOSE);
@@ -958,7 +954,7 @@ fn links_and_permissions_stay() {
         (run.status, run.stderr.as_str()),
         (2, "vptx: cannot write `fixed.ptx`: the file is read-only\n")
     );
-    assert_eq!(read(&folder, "fixed.ptx"), LOOSE);
+    assert_eq!(folder.read("fixed.ptx"), LOOSE);
     // Reading is allowed, and so is a run that finds nothing to fix.
     assert_eq!(concise(&folder, &["--diff", "fixed.ptx"]).status, 1);
     folder.write("good.ptx", GOOD);
@@ -992,8 +988,8 @@ fn other_bytes_and_line_ends_stay() {
         bytes(&folder, "a.ptx"),
         b"// caf\xe9 \xff\xfe\nvadd.s32.s32.s32 d, a, b; // \xe9\n"
     );
-    assert_eq!(read(&folder, "b.ptx"), "\tret ;\r\nvadd.s32.s32.s32 d, a, b;\r\n\r\n");
-    assert_eq!(read(&folder, "c.ptx"), "vadd.s32.s32.s32 d, a, b;");
+    assert_eq!(folder.read("b.ptx"), "\tret ;\r\nvadd.s32.s32.s32 d, a, b;\r\n\r\n");
+    assert_eq!(folder.read("c.ptx"), "vadd.s32.s32.s32 d, a, b;");
     assert_eq!(
         bytes(&folder, "k.cu"),
         b"// \xe9\nvoid f(int a, int d) {\r\n\
@@ -1070,7 +1066,7 @@ fn comments_that_do_nothing_are_found() {
     assert_eq!(codes(&concise(&folder, &["--select", "V801"]).stdout), ["V801"; 0]);
     assert_eq!(concise(&folder, &["--ignore", "V5,V8"]).stdout, "");
     concise(&folder, &["--fix"]);
-    insta::assert_snapshot!(read(&folder, "a.ptx"), @r"
+    insta::assert_snapshot!(folder.read("a.ptx"), @r"
     vadd.u32.u32.u32 d, a, b;
     // vptx: ignore[V501]
     vadd.u32.u32.u32.sat d, a, b;
@@ -1081,7 +1077,7 @@ fn comments_that_do_nothing_are_found() {
     folder.write("k.cu", "int x; // vptx: ignore[V104]\n// vptx: ignore\nint y;\n");
     let run = concise(&folder, &["--fix", "k.cu"]);
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    assert_eq!(read(&folder, "k.cu"), "int x;\nint y;\n");
+    assert_eq!(folder.read("k.cu"), "int x;\nint y;\n");
 }
 
 // Baselines.
@@ -1098,7 +1094,7 @@ fn a_baseline_hides_what_is_known() {
     -- stderr --
     the baseline has 5 findings
     ");
-    insta::assert_snapshot!("baseline", read(&folder, "known.json"));
+    insta::assert_snapshot!("baseline", folder.read("known.json"));
     let known = ["--baseline", "known.json"];
     let run = concise(&folder, &known);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
@@ -1136,13 +1132,13 @@ fn a_baseline_hides_what_is_known() {
     concise(&folder, &["--baseline", "known.json", "--update-baseline"]);
     let run = concise(&folder, &known);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-    assert!(!read(&folder, "known.json").contains("a.ptx\",\n      \"code\": \"V104"));
+    assert!(!folder.read("known.json").contains("a.ptx\",\n      \"code\": \"V104"));
     // Findings in a file that was not read are not gone.
     let run = concise(&folder, &["--baseline", "known.json", "sub"]);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-    let before = read(&folder, "known.json");
+    let before = folder.read("known.json");
     concise(&folder, &["--baseline", "known.json", "--update-baseline", "sub"]);
-    assert_eq!(read(&folder, "known.json"), before);
+    assert_eq!(folder.read("known.json"), before);
 }
 
 /// A finding on a whole module is known by its line, wherever that is.
@@ -1175,7 +1171,7 @@ fn a_baseline_is_named_in_the_settings() {
     let sub = folder.0.join("sub");
     let arguments = ["check", "--format", "concise", "--update-baseline"];
     assert_eq!(vptx_in(&sub, &arguments, b"").status, 0);
-    assert!(read(&folder, "known.json").contains("\"sub/a.ptx\""));
+    assert!(folder.read("known.json").contains("\"sub/a.ptx\""));
     assert_eq!(vptx_in(&sub, &arguments[..3], b"").stdout, "");
     assert_eq!(concise(&folder, &[]).stdout, "");
     assert_eq!(codes(&concise(&folder, &["--isolated"]).stdout), ["V104"]);
@@ -1214,7 +1210,7 @@ fn baselines_that_cannot_be_used() {
         (run.status, run.stdout.as_str(), run.stderr.as_str()),
         (2, "", "vptx: --update-baseline needs a file: --baseline FILE\n")
     );
-    assert_eq!(read(&folder, "broken.json"), "{\n");
+    assert_eq!(folder.read("broken.json"), "{\n");
 }
 
 // Settings.
@@ -1309,7 +1305,7 @@ fn wrong_settings_are_said() {
         folder.write("vptx.toml", text);
         let run = concise(&folder, &["--fix"]);
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{text}");
-        assert_eq!(read(&folder, "loose.ptx"), LOOSE, "{text}");
+        assert_eq!(folder.read("loose.ptx"), LOOSE, "{text}");
         transcript(&folder, &run)
     };
     insta::assert_snapshot!(said("[check]\nselct = [\"V1\"]\n"), @r#"
@@ -1464,7 +1460,7 @@ fn what_cannot_be_read_is_said_and_the_rest_done() {
     // The other file is fixed, too.
     let run = concise(&folder, &["--fix", "none.ptx", "a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
-    assert_eq!(read(&folder, "a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
+    assert_eq!(folder.read("a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
     // A report for programs stays complete.
     let run = vptx_in(&folder.0, &["check", "--format", "sarif", "none.ptx"], b"");
     assert_eq!(run.status, 2);
@@ -1660,7 +1656,7 @@ fn other_commands_refuse_sources() {
     folder.write("a.ptx", GOOD);
     let run = vptx_in(&folder.0, &["fmt", "--check"], b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    assert_eq!(read(&folder, "k.cu"), KERNEL);
+    assert_eq!(folder.read("k.cu"), KERNEL);
 }
 
 #[test]
@@ -1700,7 +1696,7 @@ fn suppressions_and_fixes_that_went_wrong() {
     let fixed = |name: &str, text: &str, arguments: &[&str]| {
         folder.write(name, text);
         let all = [&["check", "--format", "concise", "--fix", name], arguments].concat();
-        (vptx_in(&folder.0, &all, b"").stdout, read(&folder, name))
+        (vptx_in(&folder.0, &all, b"").stdout, folder.read(name))
     };
     // Before the statement.
     let text = "/* vptx: ignore[V104] */ vadd.u32.u32 d, a, b;\n";
@@ -1773,13 +1769,13 @@ fn suppressions_are_written() {
     folder.write("a.ptx", text);
     let diff = vptx_in(&folder.0, &["check", "--add-ignore", "--diff", "a.ptx"], b"");
     insta::assert_snapshot!(diff.transcript());
-    assert_eq!(read(&folder, "a.ptx"), text);
+    assert_eq!(folder.read("a.ptx"), text);
     let run = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
     insta::assert_snapshot!(run.transcript());
-    assert_eq!(read(&folder, "a.ptx"), after);
+    assert_eq!(folder.read("a.ptx"), after);
     assert_eq!(concise(&folder, &[]).stdout, "");
     let again = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
-    assert_eq!((again.status, read(&folder, "a.ptx").as_str()), (0, after));
+    assert_eq!((again.status, folder.read("a.ptx").as_str()), (0, after));
     // On standard input.
     let run = vptx(&["check", "--add-ignore", "-"], text);
     assert_eq!((run.status, run.stdout.as_str()), (0, after));
@@ -1809,13 +1805,13 @@ fn fixes_leave_comments() {
     ] {
         folder.write("a.ptx", before);
         concise(&folder, &["--fix", "--ignore", "V5"]);
-        assert_eq!(read(&folder, "a.ptx"), after);
+        assert_eq!(folder.read("a.ptx"), after);
     }
     let text = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)\n{\n\
                 \tvadd4.u32.u32.u32 // sum\n\t\td, a, b, d;\n}\n";
     folder.write("a.ptx", text);
     concise(&folder, &["--fix", "--unsafe-fixes", "--select", "V601"]);
-    assert!(read(&folder, "a.ptx").contains("{\n\t// sum\n\t{"), "{}", read(&folder, "a.ptx"));
+    assert!(folder.read("a.ptx").contains("{\n\t// sum\n\t{"), "{}", folder.read("a.ptx"));
 }
 
 // Headers.
@@ -1896,17 +1892,14 @@ fn a_baseline_is_left_alone() {
         (0, "1 finding fixed, nothing left in 2 video instructions of 1 file".into())
     );
     let new = "vmin.s32.s32.s32 d, a, b;\n";
-    assert_eq!(read(&folder, "a.ptx"), format!("{LOOSE}{new}"));
+    assert_eq!(folder.read("a.ptx"), format!("{LOOSE}{new}"));
     assert_eq!(run(&["--fix-only"]).stdout, "nothing fixed in 2 video instructions of 1 file\n");
     // Fixes before it move the statement.
     folder.write("a.ptx", format!("vadd.sat.s32.s32.s32 d, a, b;\n{LOOSE}"));
     assert_eq!(run(&["--fix", "--quiet"]).stdout, "");
-    assert_eq!(read(&folder, "a.ptx"), format!("vadd.s32.s32.s32.sat d, a, b;\n{LOOSE}"));
+    assert_eq!(folder.read("a.ptx"), format!("vadd.s32.s32.s32.sat d, a, b;\n{LOOSE}"));
     assert_eq!(run(&["--fix", "--fix-known", "--quiet"]).status, 0);
-    assert_eq!(
-        read(&folder, "a.ptx"),
-        "vadd.s32.s32.s32.sat d, a, b;\nvadd.s32.s32.s32 d, a, b;\n"
-    );
+    assert_eq!(folder.read("a.ptx"), "vadd.s32.s32.s32.sat d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
     let wrong = run(&["--fix-known"]);
     assert_eq!((wrong.status, &*wrong.stderr), (2, "vptx: --fix-known needs --fix or --diff\n"));
 }
@@ -1921,7 +1914,7 @@ fn suppressions_that_cannot_be_written() {
     permissions.set_readonly(true);
     fs::set_permissions(&path, permissions).unwrap();
     let run = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
-    assert_eq!((run.status, read(&folder, "a.ptx").as_str()), (2, BAD));
+    assert_eq!((run.status, folder.read("a.ptx").as_str()), (2, BAD));
     assert_eq!(run.stderr, "vptx: cannot write `a.ptx`: the file is read-only\n");
     assert!(
         run.stdout.ends_with("\n\n1 error in 1 video instruction of 1 file\n"),

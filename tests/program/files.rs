@@ -21,10 +21,6 @@ const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
 /// An error without a fix, V104.
 const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 
-fn read(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.join(name)).expect(name)
-}
-
 fn names(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =
@@ -88,22 +84,22 @@ fn a_walk_follows_no_links_and_takes_only_files() {
         assert_eq!(run.status, 0, "{}", run.stderr);
         assert!(run.stdout.ends_with(" of 1 file\n"), "{}", run.stdout);
     }
-    assert_eq!(read(&folder, "repo/a.ptx"), NEAT);
-    assert_eq!(read(&folder, "home/p.py"), UGLY);
-    assert_eq!(read(&folder, "home/l.ptx"), LOOSE);
+    assert_eq!(folder.read("repo/a.ptx"), NEAT);
+    assert_eq!(folder.read("home/p.py"), UGLY);
+    assert_eq!(folder.read("home/l.ptx"), LOOSE);
 
     // A link that the user names is followed, and stays a link.
     assert_eq!(vptx_in(&repo, &["fmt", "k.ptx"], b"").status, 0);
     assert_eq!(vptx_in(&repo, &["check", "--fix", "l.ptx"], b"").status, 0);
-    assert_eq!(read(&folder, "home/p.py"), NEAT);
-    assert_ne!(read(&folder, "home/l.ptx"), LOOSE);
+    assert_eq!(folder.read("home/p.py"), NEAT);
+    assert_ne!(folder.read("home/l.ptx"), LOOSE);
     for link in ["k.ptx", "l.ptx"] {
         assert!(repo.join(link).symlink_metadata().unwrap().is_symlink());
     }
     // A link to a folder is followed, too.
     folder.write("home/l.ptx", UGLY);
     assert_eq!(vptx_in(&repo, &["fmt", "home"], b"").status, 0);
-    assert_eq!(read(&folder, "home/l.ptx"), NEAT);
+    assert_eq!(folder.read("home/l.ptx"), NEAT);
 }
 
 #[test]
@@ -154,7 +150,7 @@ fn limits_hold_before_memory_is_used() {
         assert_eq!(run.status, 2, "{arguments:?}");
         assert!(run.stderr.contains(over), "{arguments:?}: {}", run.stderr);
     }
-    assert_eq!(read(&folder, "a.ptx"), LOOSE);
+    assert_eq!(folder.read("a.ptx"), LOOSE);
 }
 
 #[test]
@@ -263,7 +259,7 @@ fn baselines_of_several_runs_are_one() {
             let output = run.wait_with_output().unwrap();
             assert_eq!(output.status.code(), Some(0), "{output:?}");
         }
-        assert_eq!(read(&folder, "known.json").matches("\"V104\"").count(), RUNS);
+        assert_eq!(folder.read("known.json").matches("\"V104\"").count(), RUNS);
         let all = vptx_in(&folder.0, &["check", "--baseline", "known.json", "."], b"");
         assert_eq!((all.status, all.stderr.as_str()), (0, ""), "{}", all.stdout);
     }
@@ -285,7 +281,7 @@ fn a_baseline_that_is_a_link_stays_one() {
     folder.write("real/known.json", "{\"version\": 1, \"findings\": []}");
     assert_eq!(vptx_in(&folder.0, &update, b"").status, 0);
     assert!(folder.0.join("known.json").symlink_metadata().unwrap().is_symlink());
-    assert!(read(&folder, "real/known.json").contains("\"a.ptx\""));
+    assert!(folder.read("real/known.json").contains("\"a.ptx\""));
     assert_eq!(names(&folder.0), ["a.ptx", "known.json", "real"]);
     assert_eq!(names(&folder.0.join("real")), ["known.json"]);
 }
@@ -300,7 +296,7 @@ fn a_baseline_forgets_files_that_are_gone_and_no_others() {
     assert_eq!(vptx_in(&folder.0, &update, b"").status, 0);
     fs::remove_file(folder.0.join("a.ptx")).unwrap();
     assert_eq!(vptx_in(&folder.0, &[&update[..], &["b.ptx"]].concat(), b"").status, 0);
-    let known = read(&folder, "known.json");
+    let known = folder.read("known.json");
     let has = |name: &str| known.contains(&format!("\"{name}\""));
     assert_eq!((has("a.ptx"), has("b.ptx"), has("c.ptx")), (false, true, true), "{known}");
 }
@@ -342,7 +338,7 @@ fn owners_and_modes_stay() {
         let given = chown(&path, Some(1234), Some(2345)).is_ok();
         fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
         assert_eq!(vptx_in(&folder.0, arguments, b"").status, 0);
-        assert_ne!(read(&folder, "a.ptx"), text);
+        assert_ne!(folder.read("a.ptx"), text);
         let data = fs::metadata(&path).unwrap();
         assert_eq!(data.mode() & 0o7777, 0o604);
         assert_eq!((data.uid(), data.gid()) == (1234, 2345), given);
@@ -359,7 +355,7 @@ fn all_names_of_a_file_see_what_is_written() {
         // A file with two names is written once.
         let run = vptx_in(&folder.0, &["fmt", "."], b"");
         assert_eq!((run.status, run.stderr.as_str()), (0, "1 file formatted\n"));
-        assert_eq!((read(&folder, "a.ptx"), read(&folder, "b.ptx")), (neat.into(), neat.into()));
+        assert_eq!((folder.read("a.ptx"), folder.read("b.ptx")), (neat.into(), neat.into()));
         let inode = |name: &str| fs::metadata(folder.0.join(name)).unwrap().ino();
         assert_eq!(inode("a.ptx"), inode("b.ptx"));
     }
@@ -368,7 +364,7 @@ fn all_names_of_a_file_see_what_is_written() {
     symlink("c.ptx", folder.0.join("d.ptx")).unwrap();
     let run = vptx_in(&folder.0, &["fmt", "c.ptx", "d.ptx", "./c.ptx"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, "1 file formatted\n"));
-    assert_eq!(read(&folder, "c.ptx"), NEAT);
+    assert_eq!(folder.read("c.ptx"), NEAT);
 }
 
 // Signals.

@@ -36,10 +36,6 @@ fn files(folder: &Path, arguments: &[&str]) -> Vec<String> {
     run.stdout.lines().map(String::from).collect()
 }
 
-fn read(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.join(name)).expect(name)
-}
-
 fn codes(text: &str) -> Vec<&str> {
     text.lines().map(|line| &line[line.find('[').expect(line) + 1..][..4]).collect()
 }
@@ -129,7 +125,7 @@ fn the_formatter_chooses_files_alike() {
         }
         let run = vptx_in(&folder.0, &[&["fmt", "-q"], arguments].concat(), b"");
         assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-        names.into_iter().filter(|name| read(&folder, name) != UGLY).collect::<Vec<_>>()
+        names.into_iter().filter(|name| folder.read(name) != UGLY).collect::<Vec<_>>()
     };
     assert_eq!(changed(&[]), ["a.ptx", "gen/b.ptx"]);
     assert_eq!(changed(&["--exclude", "gen/"]), ["a.ptx"]);
@@ -308,11 +304,11 @@ fn settings_deny() {
 #[test]
 fn only_fixes_are_made() {
     let folder = kinds("flags-fix-only");
-    let before = read(&folder, "bad.ptx");
+    let before = folder.read("bad.ptx");
     let run = vptx_in(&folder.0, &["check", "--fix-only"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     assert_eq!(run.stdout, "1 finding fixed in 4 video instructions of 4 files\n");
-    assert_eq!((read(&folder, "loose.ptx").as_str(), read(&folder, "bad.ptx")), (TIGHT, before));
+    assert_eq!((folder.read("loose.ptx").as_str(), folder.read("bad.ptx")), (TIGHT, before));
     let run = vptx_in(&folder.0, &["check", "--fix-only"], b"");
     assert_eq!(run.stdout, "nothing fixed in 4 video instructions of 4 files\n");
     let run = vptx_in(&folder.0, &["check", "-q", "--fix-only", "--deny", "warnings"], b"");
@@ -327,14 +323,14 @@ fn only_fixes_are_made() {
     let run = vptx_in(&folder.0, &["check", "--fix-only", "--diff"], b"");
     assert_eq!(run.status, 1);
     assert!(run.stdout.contains(&format!("+{TIGHT}")), "{}", run.stdout);
-    assert_eq!(read(&folder, "loose.ptx"), LOOSE);
+    assert_eq!(folder.read("loose.ptx"), LOOSE);
     // Errors stay errors, and unsafe fixes must be requested.
     assert_eq!(vptx_in(&folder.0, &["check", "--fix-only", "none.ptx"], b"").status, 2);
     folder.write("wide.ptx", "vadd.u32.u32.u64 d, a, b;\n");
     vptx_in(&folder.0, &["check", "--fix-only", "wide.ptx"], b"");
-    assert!(read(&folder, "wide.ptx").contains("u64"));
+    assert!(folder.read("wide.ptx").contains("u64"));
     vptx_in(&folder.0, &["check", "--fix-only", "--unsafe-fixes", "wide.ptx"], b"");
-    assert!(!read(&folder, "wide.ptx").contains("u64"));
+    assert!(!folder.read("wide.ptx").contains("u64"));
 }
 
 // The settings in force.
@@ -629,7 +625,7 @@ fn fixes_are_made_while_watching() {
     let mut watcher = Watcher::start(&folder, &["--fix", "--baseline", "known.json"]);
     folder.write("a.ptx", LOOSE);
     assert_eq!(watcher.summary(), "vptx: checked; watching 2 files, Ctrl-C ends\n");
-    assert_eq!(read(&folder, "a.ptx"), TIGHT);
+    assert_eq!(folder.read("a.ptx"), TIGHT);
     assert_eq!(watcher.end(), "");
     for (arguments, said) in [
         (&["--watch", "-"][..], "--watch needs files"),

@@ -10,10 +10,6 @@ const UGLY: &str = "{vadd.sat.u32.u32.u32 d,a,b;\n\n\n ret ;}";
 const NEAT: &str = "{\n    vadd.u32.u32.u32.sat d, a, b;\n\n    ret;\n}\n";
 const WRONG: &str = "{ vadd.u32.u32.u32 d a;\n";
 
-fn read(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.join(name)).expect(name)
-}
-
 #[test]
 fn filter() {
     let run = vptx(&["fmt", "-"], UGLY);
@@ -39,10 +35,10 @@ fn files_in_place() {
     folder.write("deep/d.txt", UGLY);
     let run = vptx_in(&folder.0, &["fmt"], b"");
     insta::assert_snapshot!(run.transcript());
-    assert_eq!(read(&folder, "a.ptx"), NEAT);
-    assert_eq!(read(&folder, "deep/b.ptx"), NEAT);
-    assert_eq!(read(&folder, "deep/c.ptx"), WRONG, "left alone");
-    assert_eq!(read(&folder, "deep/d.txt"), UGLY, "not PTX by its name");
+    assert_eq!(folder.read("a.ptx"), NEAT);
+    assert_eq!(folder.read("deep/b.ptx"), NEAT);
+    assert_eq!(folder.read("deep/c.ptx"), WRONG, "left alone");
+    assert_eq!(folder.read("deep/d.txt"), UGLY, "not PTX by its name");
     let again = vptx_in(&folder.0, &["fmt", "--quiet", "a.ptx", "deep/b.ptx"], b"");
     assert_eq!((again.status, again.stdout, again.stderr), (0, String::new(), String::new()));
     // No temporary file stays.
@@ -64,7 +60,7 @@ fn check_and_diff_write_nothing() {
     assert_eq!((both.status, both.stdout), (1, diff.stdout));
     let colored = vptx_in(&folder.0, &["fmt", "--diff", "--color", "always", "a.ptx"], b"");
     assert!(colored.stdout.contains("\u{1b}[32m+    ret;"), "{:?}", colored.stdout);
-    assert_eq!(read(&folder, "a.ptx"), UGLY);
+    assert_eq!(folder.read("a.ptx"), UGLY);
 }
 
 #[test]
@@ -74,7 +70,7 @@ fn the_diff_applies() {
     folder.write("a.ptx", &original);
     let diff = vptx_in(&folder.0, &["fmt", "--diff", "a.ptx"], b"").stdout;
     vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
-    let formatted = read(&folder, "a.ptx");
+    let formatted = folder.read("a.ptx");
     // The diff is applied by hand: context and `-` lines must equal those of the
     // original.
     let mut old = original.lines();
@@ -113,7 +109,7 @@ fn links_and_permissions_stay() {
     symlink("real/a.ptx", folder.0.join("link.ptx")).unwrap();
     assert_eq!(vptx_in(&folder.0, &["fmt", "link.ptx"], b"").status, 0);
     assert!(folder.0.join("link.ptx").symlink_metadata().unwrap().is_symlink());
-    assert_eq!(read(&folder, "real/a.ptx"), NEAT);
+    assert_eq!(folder.read("real/a.ptx"), NEAT);
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
 
     folder.write("fixed.ptx", UGLY);
@@ -124,7 +120,7 @@ fn links_and_permissions_stay() {
         (run.status, run.stderr.as_str()),
         (2, "vptx: cannot write `fixed.ptx`: the file is read-only\n")
     );
-    assert_eq!(read(&folder, "fixed.ptx"), UGLY);
+    assert_eq!(folder.read("fixed.ptx"), UGLY);
 }
 
 #[test]
@@ -136,10 +132,10 @@ fn settings_are_found_upwards() {
     folder.write("own/vptx.toml", "[format]\nindent-width = 8\ndefault-selectors = \"write\"\n");
     folder.write("own/c.ptx", "{vadd2.u32.u32.u32 d, a, b, c;}");
     assert_eq!(vptx_in(&folder.0, &["fmt"], b"").status, 0);
-    assert_eq!(read(&folder, "a.ptx"), "{\n  ret;\n}\n");
-    assert_eq!(read(&folder, "deep/er/b.ptx"), "{\n  ret;\n}\n");
+    assert_eq!(folder.read("a.ptx"), "{\n  ret;\n}\n");
+    assert_eq!(folder.read("deep/er/b.ptx"), "{\n  ret;\n}\n");
     assert_eq!(
-        read(&folder, "own/c.ptx"),
+        folder.read("own/c.ptx"),
         "{\n        vadd2.u32.u32.u32 d.h10, a.h10, b.h32, c;\n}\n"
     );
     let run = vptx_in(&folder.0, &["fmt", "-"], b"{ret;}");
@@ -162,7 +158,7 @@ fn wrong_settings_are_said() {
         let run = vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
         assert_eq!(run.status, 2, "{text}");
         assert!(run.stderr.contains(said) && run.stderr.contains("vptx.toml"), "{}", run.stderr);
-        assert_eq!(read(&folder, "a.ptx"), UGLY, "{text}");
+        assert_eq!(folder.read("a.ptx"), UGLY, "{text}");
     }
     let run = vptx_in(&folder.0, &["fmt", "--config", "none.toml", "a.ptx"], b"");
     assert_eq!(run.status, 2);
@@ -260,7 +256,7 @@ fn the_normal_form_is_printed() {
         let run = vptx_in(&folder.0, &arguments, ONE.as_bytes());
         assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, NORMAL, ""));
     }
-    assert_eq!(read(&folder, "a.ptx"), ONE);
+    assert_eq!(folder.read("a.ptx"), ONE);
     let keep = |parts: &str| {
         vptx_in(&folder.0, &["fmt", "--normalize", "--keep", parts, "a.ptx"], b"").stdout
     };

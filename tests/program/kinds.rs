@@ -2,7 +2,6 @@
 //! PTX or plainly PTX, or if an option says that it is. Unread text is counted, and
 //! missing files are reported.
 
-use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::support::program::{Folder, Run, vptx, vptx_in};
@@ -14,10 +13,6 @@ const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 /// A source with an error, V104.
 const SOURCE: &str = "#include <cuda.h>\n__device__ void f(unsigned *p)\n{\n    asm(\"vadd.u32.u32 \
                       %0, %1, %2;\" : \"=r\"(*p) : \"r\"(p[1]), \"r\"(p[2]));\n}\n";
-
-fn read(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.join(name)).expect(name)
-}
 
 fn run(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
     vptx_in(&folder.0, arguments, stdin.as_bytes())
@@ -66,7 +61,7 @@ fn other_files_are_refused() {
                 assert!(run.stderr.starts_with(&start), "{command:?} {}", run.stderr);
                 assert!(run.stderr.contains("--language"), "{}", run.stderr);
                 assert_eq!(run.stderr.lines().count(), 1, "{command:?} {}", run.stderr);
-                assert_eq!(read(&folder, name), text, "{command:?}");
+                assert_eq!(folder.read(name), text, "{command:?}");
             }
         }
     }
@@ -95,7 +90,7 @@ fn a_language_is_forced() {
 
     folder.write("b.txt", "{ret;}");
     let formatted = run(&folder, &["fmt", "--language", "ptx", "b.txt"], "");
-    assert_eq!((formatted.status, read(&folder, "b.txt").as_str()), (0, "{\n    ret;\n}\n"));
+    assert_eq!((formatted.status, folder.read("b.txt").as_str()), (0, "{\n    ret;\n}\n"));
     let lowered = run(&folder, &["lower", "--emit", "ir", "--language", "ptx", "b.txt"], "");
     assert_eq!(lowered.stdout, "// b.txt: no video instructions\n");
     for command in [&["fmt"][..], &["lower", "--emit", "ir"]] {
@@ -149,7 +144,7 @@ fn inline_assembly_of_many_languages_is_read() {
         }
         let run = run(&folder, &["survey", name], "");
         assert_eq!(run.status, 2, "{}", run.stderr);
-        assert_eq!(read(&folder, name), text);
+        assert_eq!(folder.read(name), text);
     }
     let mut expected = SOURCES.map(|(name, _)| format!("{name} V104"));
     expected.sort();
@@ -178,11 +173,11 @@ fn fixes_are_made_in_python() {
     folder.write("k.py", call("vadd.sat.s32.s32.s32 $0, $1, $1;"));
     let run = run(&folder, &["check", "--fix", "k.py"], "");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
-    assert_eq!(read(&folder, "k.py"), call("vadd.s32.s32.s32.sat $0, $1, $1;"));
+    assert_eq!(folder.read("k.py"), call("vadd.s32.s32.s32.sat $0, $1, $1;"));
     folder.write("k.py", call("vadd.u32.u32 $0, $1, $1;"));
     let run = self::run(&folder, &["check", "--add-ignore", "k.py"], "");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
-    assert!(read(&folder, "k.py").contains(" # vptx: ignore[V104]\n"), "{}", read(&folder, "k.py"));
+    assert!(folder.read("k.py").contains(" # vptx: ignore[V104]\n"), "{}", folder.read("k.py"));
     let skipped = "tl.inline_asm_elementwise(f\"vadd {t};\", '=r')\nasm\n";
     folder.write("f.py", skipped);
     let run = self::run(&folder, &["check", "f.py"], "");
@@ -216,7 +211,7 @@ fn modules_are_read_whatever_their_names() {
         folder.write(name, MODULE);
         assert_eq!(run(&folder, &["rewrite", name], "").stdout, MODULE);
         assert_eq!(run(&folder, &["fmt", name], "").status, 0);
-        assert!(read(&folder, name).contains("    ret;\n"), "{name}");
+        assert!(folder.read(name).contains("    ret;\n"), "{name}");
     }
     // A search does not find such files.
     let walked = run(&folder, &["check", "."], "");
@@ -247,11 +242,11 @@ fn endings_in_any_case_are_known() {
     for name in sources {
         let run = run(&folder, &["fmt", name], "");
         assert!(run.stderr.contains("is source code, but only PTX is read here"), "{}", run.stderr);
-        assert_eq!((run.status, read(&folder, name).as_str()), (2, SOURCE));
+        assert_eq!((run.status, folder.read(name).as_str()), (2, SOURCE));
     }
     folder.write("z.PTX", "{ret;}");
     assert_eq!(run(&folder, &["fmt", "."], "").stderr, "1 file formatted\n");
-    assert_eq!(read(&folder, "z.PTX"), "{\n    ret;\n}\n");
+    assert_eq!(folder.read("z.PTX"), "{\n    ret;\n}\n");
 }
 
 #[test]
@@ -293,7 +288,7 @@ fn endings_are_chosen() {
         (formatted.status, formatted.stderr.as_str()),
         (0, "2 files formatted, 2 unchanged\n")
     );
-    assert_eq!(read(&folder, "a.inl2"), SOURCE);
+    assert_eq!(folder.read("a.inl2"), SOURCE);
 
     for (wrong, said) in [
         ("inc", "write `inc=cuda`"),
@@ -521,7 +516,7 @@ fn unknown_targets_and_versions_of_modules() {
     // one.
     let fixed = |version: &str, target: &str| {
         concise(version, target, &["--fix", "--unsafe-fixes"]);
-        let text = read(&folder, "a.ptx");
+        let text = folder.read("a.ptx");
         let mut words =
             text.lines().take(2).map(|line| line.split_once(' ').unwrap().1.to_string());
         (words.next().unwrap(), words.next().unwrap())

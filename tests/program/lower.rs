@@ -18,9 +18,7 @@ fn programs() {
     assert_eq!(comments.len(), 2);
     let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "new/", "a.ptx"], b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    assert!(
-        std::fs::read_to_string(folder.0.join("new/a.ir")).unwrap().starts_with("// a.ptx:2:5: ")
-    );
+    assert!(folder.read("new/a.ir").starts_with("// a.ptx:2:5: "));
     // Nothing is replaced.
     let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "a.ptx", "a.ptx"], b"");
     assert_eq!((run.status, &*run.stderr), (2, "vptx: `a.ptx` is the input itself\n"));
@@ -32,7 +30,7 @@ fn c_functions() {
     folder.write("a.ptx", "vmin.s32.s32.s32 x, y, z;\nvmin.s32.s32.s32 d, a, b;\nret;\n");
     folder.write("b.ptx", "@p vadd.u32.u32.u32 x, y, -5;\n");
     let emit = |more: &[&str]| vptx_in(&folder.0, &[&["lower", "--emit", "c"], more].concat(), b"");
-    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    let read = |name: &str| folder.read(name);
     let printed = emit(&["a.ptx"]);
     assert_eq!((printed.status, printed.stderr.as_str()), (0, ""));
     // Once for equal instructions.
@@ -57,7 +55,7 @@ fn llvm_functions() {
     folder.write("b.ptx", "vmin4.s32.s32.s32 d, a, b, c;\n@p vadd.u32.u32.u32 x, y, -5;\n");
     let emit =
         |more: &[&str]| vptx_in(&folder.0, &[&["lower", "--emit", "llvm"], more].concat(), b"");
-    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    let read = |name: &str| folder.read(name);
     // One module of all files, with each function once.
     let printed = emit(&["a.ptx", "b.ptx"]);
     assert_eq!((printed.status, printed.stderr.as_str()), (0, ""));

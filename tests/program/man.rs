@@ -51,7 +51,7 @@ fn every_command_has_a_page() {
         assert!(text.contains(&format!("\n.SH SYNOPSIS\nvptx {name} ")), "{text}");
     }
     let program = vptx(&["man"], "").stdout;
-    assert_eq!(fs::read_to_string(folder.0.join("new/pages/vptx.1")).unwrap(), program);
+    assert_eq!(folder.read("new/pages/vptx.1"), program);
     for name in &commands {
         assert!(plain(&program).contains(&format!("vptx-{name}(1)")), "{name}");
     }

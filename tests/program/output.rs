@@ -651,7 +651,7 @@ fn statistics_for_programs() {
 fn reports_go_to_a_file() {
     let folder = Folder::new("output-file");
     folder.write("a.ptx", format!("{BAD}{LOOSE}"));
-    let read = |name: &str| fs::read_to_string(folder.0.join(name)).expect("a report");
+    let read = |name: &str| folder.read(name);
     for format in FORMATS {
         let direct = vptx_in(&folder.0, &["check", "--quiet", "--format", format], b"");
         folder.write("report", "what was there before");
@@ -694,7 +694,7 @@ fn reports_of_many_findings_are_whole() {
     let report = |format: &str| {
         let direct = vptx_in(&folder.0, &["check", "--format", format], b"").stdout;
         vptx_in(&folder.0, &["check", "--format", format, "-o", "report"], b"");
-        let file = fs::read_to_string(folder.0.join("report")).expect("a report");
+        let file = folder.read("report");
         assert_eq!(direct.len(), file.len(), "{format}");
         assert!(direct == file, "{format}");
         direct
@@ -737,7 +737,7 @@ fn reports_go_through_links_and_to_devices() {
     std::os::unix::fs::symlink("/dev/null", folder.0.join("null")).expect("a link");
     let check = |to| vptx_in(&folder.0, &["check", "--format", "concise", "-o", to, "a.ptx"], b"");
     assert_eq!(check("link").status, 1);
-    let report = fs::read_to_string(folder.0.join("real/report")).expect("a report");
+    let report = folder.read("real/report");
     assert!(report.starts_with("a.ptx:1:5: error[V104]"), "{report}");
     assert!(folder.0.join("link").is_symlink());
     assert_eq!(check("null").status, 1);

@@ -35,10 +35,6 @@ fn port(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
     vptx_in(&folder.0, &[&["port"], arguments].concat(), stdin.as_bytes())
 }
 
-fn text(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.join(name)).expect(name)
-}
-
 /// The names in a folder.
 fn names(folder: &Folder) -> Vec<String> {
     let entries = fs::read_dir(&folder.0).expect("a folder");
@@ -65,7 +61,7 @@ fn help_and_a_diff() {
     let run = port(&folder, &["--to", "hip", "--diff", "a.cu", "b.cu"], "");
     insta::assert_snapshot!("diff", run.transcript());
     assert_eq!(names(&folder), ["a.cu", "b.cu"]);
-    assert_eq!(text(&folder, "a.cu"), SOURCE);
+    assert_eq!(folder.read("a.cu"), SOURCE);
 }
 
 #[test]
@@ -86,10 +82,10 @@ fn sources_and_a_header() {
         (run.status, run.stdout.as_str(), run.stderr.as_str()),
         (0, "", "2 asm statements ported in 2 files\n")
     );
-    assert_eq!(text(&folder, "src/a.cu"), new_source("vptx_video.h"));
-    assert_eq!(text(&folder, "src/deep/b.cuh"), new_source("../vptx_video.h"));
-    assert_eq!(text(&folder, "src/notes.txt"), SOURCE);
-    let header = text(&folder, "src/vptx_video.h");
+    assert_eq!(folder.read("src/a.cu"), new_source("vptx_video.h"));
+    assert_eq!(folder.read("src/deep/b.cuh"), new_source("../vptx_video.h"));
+    assert_eq!(folder.read("src/notes.txt"), SOURCE);
+    let header = folder.read("src/vptx_video.h");
     assert_eq!(header.matches("#define VPTX_HAS_").count(), 1);
     // A second run changes nothing, the header neither.
     let again = port(&folder, &["--to", "hip", "--check", "src"], "");
@@ -97,7 +93,7 @@ fn sources_and_a_header() {
     assert_eq!(again.stderr, "0 asm statements to port in 4 files\n");
     let again = port(&folder, &["--to", "hip", "src"], "");
     assert_eq!(again.status, 0);
-    assert_eq!(text(&folder, "src/vptx_video.h"), header);
+    assert_eq!(folder.read("src/vptx_video.h"), header);
     // New statements add functions, also of wide integers; the others stay.
     let more = "vshl.u32.u32.u32.clamp.add %0, %1, %2, %0;";
     let more = SOURCE.replace("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;", more);
@@ -106,7 +102,7 @@ fn sources_and_a_header() {
     folder.write("src/vptx_video.h", &edited);
     let run = port(&folder, &["--to", "c", "src"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    let longer = text(&folder, "src/vptx_video.h");
+    let longer = folder.read("src/vptx_video.h");
     assert!(longer.starts_with(&edited), "{longer}");
     assert_eq!(longer.matches("#define VPTX_HAS_").count(), 2);
     assert_eq!(longer.matches("#define VPTX_FUNCTION inline\n").count(), 1);
@@ -119,12 +115,12 @@ fn the_header_may_be_anywhere() {
     folder.write("include/readme", "");
     let run = port(&folder, &["--to", "sycl", "--header", "include", "src/a.cu"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(text(&folder, "src/a.cu"), new_source("../include/vptx_video.h"));
-    assert!(text(&folder, "include/vptx_video.h").contains("vabsdiff4_u32_u32_u32_add("));
+    assert_eq!(folder.read("src/a.cu"), new_source("../include/vptx_video.h"));
+    assert!(folder.read("include/vptx_video.h").contains("vabsdiff4_u32_u32_u32_add("));
     folder.write("src/a.cu", SOURCE);
     let run = port(&folder, &["--to", "c", "--header", "src/video.h", "src/a.cu"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(text(&folder, "src/a.cu"), new_source("video.h"));
+    assert_eq!(folder.read("src/a.cu"), new_source("video.h"));
     // Nothing is written over another file, or without a header.
     for (header, why) in [
         ("mine.h", "vptx did not write"),
@@ -136,8 +132,8 @@ fn the_header_may_be_anywhere() {
         let run = port(&folder, &["--to", "c", "--header", header, "src/a.cu"], "");
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{header}");
         assert!(run.stderr.contains(why), "{}", run.stderr);
-        assert_eq!(text(&folder, "src/a.cu"), SOURCE);
-        assert_eq!(text(&folder, "mine.h"), "int mine;\n");
+        assert_eq!(folder.read("src/a.cu"), SOURCE);
+        assert_eq!(folder.read("mine.h"), "int mine;\n");
     }
 }
 
@@ -168,7 +164,7 @@ fn what_stays_is_told() {
         (1, "guarded.cu:3:26: not ported: `setp` is not a video instruction\n", "")
     );
     assert_eq!(names(&folder), ["guarded.cu", "macros.cu", "other.cu"]);
-    assert_eq!(text(&folder, "guarded.cu"), GUARDED);
+    assert_eq!(folder.read("guarded.cu"), GUARDED);
 }
 
 #[test]
@@ -240,11 +236,11 @@ fn links_and_special_files() {
     // A search does not follow links.
     let run = port(&folder, &["--to", "c", "src"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(text(&folder, "real/a.cu"), SOURCE);
+    assert_eq!(folder.read("real/a.cu"), SOURCE);
     // A named link is followed, and stays.
     let run = port(&folder, &["--to", "c", "--header", "real", "src/link.cu"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(text(&folder, "real/a.cu"), new_source("vptx_video.h"));
+    assert_eq!(folder.read("real/a.cu"), new_source("vptx_video.h"));
     assert!(folder.0.join("src/link.cu").is_symlink());
     let run = port(&folder, &["--to", "c", "/dev/null"], "");
     assert_eq!(run.status, 2);
@@ -256,7 +252,7 @@ fn links_and_special_files() {
     let run = port(&folder, &["--to", "c", "--header", "pipe.h", "real/a.cu"], "");
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
-    assert_eq!(text(&folder, "real/a.cu"), SOURCE);
+    assert_eq!(folder.read("real/a.cu"), SOURCE);
 }
 
 fn make_read_only(folder: &Folder, name: &str) {
@@ -279,7 +275,7 @@ fn what_cannot_be_written_is_not_ported() {
     let run = port(&folder, &["--to", "c", "a.cu", "b.cu"], "");
     let said = format!("{why}1 asm statement ported in 1 file\n");
     assert_eq!((run.status, &*run.stdout, run.stderr), (2, "", said));
-    assert_eq!((text(&folder, "a.cu"), text(&folder, "b.cu")), (SOURCE.into(), new_source(HEADER)));
+    assert_eq!((folder.read("a.cu"), folder.read("b.cu")), (SOURCE.into(), new_source(HEADER)));
 }
 
 const HEADER: &str = "vptx_video.h";
@@ -302,7 +298,7 @@ fn a_check_writes_nothing() {
         [&["--to", "c", "--check", "a.cu"][..], &["--to", "c", "--check", "-q", "a.cu"]]
     {
         assert_eq!(port(&folder, arguments, "").status, 1, "{arguments:?}");
-        assert_eq!((text(&folder, "a.cu").as_str(), names(&folder)), (SOURCE, vec!["a.cu".into()]));
+        assert_eq!((folder.read("a.cu").as_str(), names(&folder)), (SOURCE, vec!["a.cu".into()]));
     }
     // What would become of standard input is not printed.
     let run = port(&folder, &["--to", "c", "--check", "-"], SOURCE);

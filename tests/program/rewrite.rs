@@ -214,10 +214,6 @@ fn what_is_better_kept_is_told() {
     assert!(shown.contains("Keep it: ptxas 13.5 emits 1 machine instruction for it"), "{shown}");
 }
 
-fn text(folder: &Folder, name: &str) -> String {
-    std::fs::read_to_string(folder.0.join(name)).expect(name)
-}
-
 #[test]
 fn several_files() {
     let folder = Folder::new("rewrite-several");
@@ -240,13 +236,13 @@ fn several_files() {
         (0, String::new(), format!("a.ptx: {told}b/b.ptx: {told}"))
     );
     for name in ["new/out/a.ptx", "new/out/b.ptx"] {
-        assert_eq!(text(&folder, name), expected);
+        assert_eq!(folder.read(name), expected);
     }
-    assert_eq!(text(&folder, "a.ptx"), MODULE);
+    assert_eq!(folder.read("a.ptx"), MODULE);
     // One input, into a directory that does not exist.
     let written = of(&["-o", "newer/out/", "a.ptx"]);
     assert_eq!((written.status, written.stdout.as_str()), (0, ""), "{}", written.stderr);
-    assert_eq!(text(&folder, "newer/out/a.ptx"), expected);
+    assert_eq!(folder.read("newer/out/a.ptx"), expected);
     let run = of(&["-o", "a.ptx/", "b/b.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("cannot create `a.ptx/`"), "{}", run.stderr);
@@ -267,7 +263,7 @@ fn several_files() {
         assert!(run.stderr.contains(why), "{arguments:?}: {}", run.stderr);
         assert!(!folder.0.join("x").exists(), "{arguments:?}");
     }
-    assert_eq!(text(&folder, "a.ptx"), MODULE);
+    assert_eq!(folder.read("a.ptx"), MODULE);
     assert_eq!(of(&["-i", "-o", "x", "a.ptx"]).status, 2);
 }
 
@@ -281,7 +277,7 @@ fn one_file_to_another() {
         let run = vptx_in(&folder.0, &arguments, MODULE.as_bytes());
         assert_eq!((run.status, run.stdout.as_str()), (0, ""));
         assert_eq!(
-            (text(&folder, name), run.stderr),
+            (folder.read(name), run.stderr),
             (printed.stdout.clone(), printed.stderr.clone())
         );
     }
@@ -292,7 +288,7 @@ fn one_file_to_another() {
     let one = ["rewrite", "--target", "sm_90", "vavrg4.u32.u32.u32 d, a, b, c;"];
     let run = vptx_in(&folder.0, &[&one[..], &["-o", "one.txt"]].concat(), b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    assert_eq!(text(&folder, "one.txt"), vptx(&one, "").stdout);
+    assert_eq!(folder.read("one.txt"), vptx(&one, "").stdout);
 }
 
 #[test]
@@ -314,7 +310,7 @@ fn in_place() {
     assert_eq!(std::fs::read(folder.0.join("a.ptx")).unwrap(), expected);
     // A file with errors is left alone; a file without video instructions is not
     // touched.
-    assert_eq!((text(&folder, "wrong.ptx"), text(&folder, "none.ptx")), (wrong, none));
+    assert_eq!((folder.read("wrong.ptx"), folder.read("none.ptx")), (wrong, none));
     assert_eq!(modified(), before);
     assert!(run.stderr.contains("vptx: `wrong.ptx` is unchanged: it has errors"), "{}", run.stderr);
     assert!(run.stderr.contains("error[V104]"), "{}", run.stderr);
@@ -372,7 +368,7 @@ fn a_diff_is_shown() {
         assert_eq!(diff(&[more, "b.ptx", "a.ptx"]).0, 2, "{more}");
     }
     assert_eq!(diff(&["--target", "sm_90", "vmin2.s32.s32.s32 d, a, b, c;"]).0, 2);
-    assert_eq!(text(&folder, "a.ptx"), MODULE);
+    assert_eq!(folder.read("a.ptx"), MODULE);
 }
 
 #[test]
