@@ -20,7 +20,8 @@ use crate::support::opcodes;
 use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::smt::{
-    Answer, Solver, chain_query, evaluation, group_query, places, query, query_within,
+    Answer, Solver, chain_query, evaluation, group_query, places, query, query_by_differences,
+    query_within,
 };
 use vptx::Instruction;
 use vptx::backend::ptx::{Gate, Opcode, Outcome, RewriteOptions, candidates, rewrite};
@@ -189,7 +190,9 @@ impl Prover {
                 }
                 let what = format!("{text} {semantics}, {strategy}");
                 let start = Instant::now();
-                match solver.ask(&query, PATIENCE) {
+                let is_proven = |claim: &str| solver.ask(claim, PATIENCE) == Answer::Proven;
+                let by_differences = query_by_differences(&program, &sequence, places, is_proven);
+                match solver.ask(by_differences.as_ref().unwrap_or(&query), PATIENCE) {
                     Answer::Proven => tally.proven += 1,
                     Answer::Unknown => tally.unknown.push(what.clone()),
                     Answer::Differs(words) => {
@@ -401,7 +404,8 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
             let programs: Vec<_> =
                 members.iter().map(|it| it.instruction.lower(semantics)).collect();
             let places = places(&fusion.sources.each_ref().map(Some));
-            let query = chain_query(&programs, &fusion.sequence, places);
+            let is_proven = |claim: &str| solver.ask(claim, PATIENCE) == Answer::Proven;
+            let query = chain_query(&programs, &fusion.sequence, places, is_proven);
             if !prover.is_new(&query) {
                 continue;
             }

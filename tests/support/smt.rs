@@ -117,14 +117,21 @@ fn define_lines(lines: &[Line], text: &mut String) {
 }
 
 /// The claim that programs one after the other, each with the result of the one before as its
-/// `c`, and a sequence give something else for some inputs.
-pub(crate) fn chain_query(programs: &[Program], sequence: &Sequence, places: [usize; 3]) -> String {
+/// `c`, and a sequence give something else for some inputs. Distances are read as differences where
+/// these are proven.
+pub(crate) fn chain_query(
+    programs: &[Program],
+    sequence: &Sequence,
+    places: [usize; 3],
+    mut is_proven: impl FnMut(&str) -> bool,
+) -> String {
     let mut text = inputs(places);
+    let right = define_sequence(sequence, &mut text);
     let mut before = Input::C.text().to_owned();
     for (number, program) in programs.iter().enumerate() {
-        before = define_member(program, number, ["a", "b", &before], &mut text);
+        let known = differences(program, sequence, places, &mut is_proven);
+        before = define_member(program, number, ["a", "b", &before], &known, &mut text);
     }
-    let right = define_sequence(sequence, &mut text);
     let _ = writeln!(text, "(assert (distinct {before} {right}))");
     text
 }
@@ -148,7 +155,7 @@ pub(crate) fn group_query(
         let sources = member
             .sources()
             .map(|it| it.and_then(|it| terms.get(it.name())).map_or("c", String::as_str));
-        let result = define_member(&member.lower(semantics), number, sources, &mut text);
+        let result = define_member(&member.lower(semantics), number, sources, &[], &mut text);
         terms.insert(member.destination().name(), result);
     }
     define_lines(group.lines(), &mut text);
@@ -170,10 +177,12 @@ fn define_member(
     program: &Program,
     number: usize,
     sources: [&str; 3],
+    differences: &[Option<Difference>],
     text: &mut String,
 ) -> String {
     let mut own = String::new();
-    let result = define_program(program, false, &mut own);
+    let steps = define_steps(program, false, differences, &mut own);
+    let result = steps.last().expect("a program has steps").at(32);
     let name = |word: &str| match Input::ALL.iter().position(|input| input.text() == word) {
         Some(at) => sources[at].to_owned(),
         None if word.strip_prefix('p').is_some_and(|at| at.parse::<usize>().is_ok()) => {
@@ -206,6 +215,16 @@ fn with_names(text: &str, name: impl Fn(&str) -> String) -> String {
 /// different widths are equal, nor how parts of a product are related. Where the other side has
 /// products of 64 bits (`wide`), they are left to `mul`.
 fn define_program(program: &Program, wide: bool, text: &mut String) -> String {
+    define_steps(program, wide, &[], text).last().expect("a program has steps").at(32)
+}
+
+/// Like [`define_program`]. A step with a difference, by its number, is read as that.
+fn define_steps(
+    program: &Program,
+    wide: bool,
+    differences: &[Option<Difference>],
+    text: &mut String,
+) -> Vec<Bits> {
     let mut steps = Steps { program, wide, bits: Vec::new() };
     for (at, step) in program.steps().iter().enumerate() {
         let (term, width) = steps.term(step);
@@ -218,9 +237,10 @@ fn define_program(program: &Program, wide: bool, text: &mut String) -> String {
             let _ = writeln!(text, "(assert ({order} {least} {name}))");
             let _ = writeln!(text, "(assert ({order} {name} {most}))");
         }
-        steps.bits.push(Bits { name, width, signed: step.range.min < 0 });
+        let difference = differences.get(at).cloned().flatten();
+        steps.bits.push(Bits { name, width, signed: step.range.min < 0, difference });
     }
-    steps.bits.last().expect("a program has steps").at(32)
+    steps.bits
 }
 
 /// A value of a program as a bit-vector, at least as wide as its range needs.
@@ -228,18 +248,117 @@ struct Bits {
     name: String,
     width: u32,
     signed: bool,
+    /// The same value.
+    difference: Option<Difference>,
 }
 
 impl Bits {
     /// The value in two's complement of this width, or its low bits.
     fn at(&self, width: u32) -> String {
-        resized(&self.name, self.width, self.signed, width)
+        match &self.difference {
+            Some(difference) => difference.at(width),
+            None => resized(&self.name, self.width, self.signed, width),
+        }
     }
 
     /// The width in which the value can be compared with signed values.
     fn width_as(&self, signed: bool) -> u32 {
         self.width + u32::from(signed && !self.signed)
     }
+}
+
+/// An unsigned lane of a line less a signed lane of another one.
+#[derive(Clone)]
+struct Difference {
+    most: String,
+    least: String,
+    bits: u32,
+}
+
+impl Difference {
+    /// Those of lanes that dot products of a sequence add and subtract.
+    fn all(sequence: &Sequence) -> Vec<Difference> {
+        let lines = |ty: Type| {
+            sequence.lines().iter().filter_map(move |line| {
+                let bits = match line.opcode {
+                    Opcode::Dot4(own, _) if own == ty => 8,
+                    Opcode::Dot2(own, _) | Opcode::Dot2High(own, _) if own == ty => 16,
+                    _ => return None,
+                };
+                match line.args()[0] {
+                    Arg::Line(at) => Some((format!("s{at}"), bits)),
+                    _ => None,
+                }
+            })
+        };
+        let pairs =
+            lines(Type::U32).flat_map(|most| lines(Type::S32).map(move |it| (most.clone(), it)));
+        let pairs = pairs.filter(|((_, bits), (_, others))| bits == others);
+        let every = pairs.flat_map(|((most, bits), (least, _))| {
+            let lane = move |at| {
+                let [most, least] = [&most, &least].map(|word| part(word, at, bits));
+                Difference { most, least, bits }
+            };
+            (0..32 / bits).map(lane)
+        });
+        every.collect()
+    }
+
+    /// The value in two's complement of this width, or its low bits.
+    fn at(&self, width: u32) -> String {
+        let Difference { most, least, bits } = self;
+        format!(
+            "(bvsub {} {})",
+            resized(most, *bits, false, width),
+            resized(least, *bits, true, width)
+        )
+    }
+}
+
+/// For each step of a program that is the distance of two lanes, what the sequence adds and
+/// subtracts for it, if that is proven: solvers do not see it in a sum.
+fn differences(
+    program: &Program,
+    sequence: &Sequence,
+    places: [usize; 3],
+    mut is_proven: impl FnMut(&str) -> bool,
+) -> Vec<Option<Difference>> {
+    let all = Difference::all(sequence);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut claims = inputs(places);
+    define_sequence(sequence, &mut claims);
+    let steps = define_steps(program, false, &[], &mut claims);
+    let difference = |(step, bits): (&Step, &Bits)| {
+        let is_same = |difference: &&Difference| {
+            // Both fit, so they are equal in any width.
+            let width = bits.width.max(difference.bits + 1) + 1;
+            let (own, other) = (bits.at(width), difference.at(width));
+            is_proven(&format!("{claims}(assert (distinct {own} {other}))\n"))
+        };
+        let is_distance = matches!(step.op, Op::AbsDiff(..));
+        if is_distance { all.iter().find(is_same).cloned() } else { None }
+    };
+    program.steps().iter().zip(&steps).map(difference).collect()
+}
+
+/// Like [`query`], with the distances of lanes as differences. `None` if none of them is one.
+pub(crate) fn query_by_differences(
+    program: &Program,
+    sequence: &Sequence,
+    places: [usize; 3],
+    is_proven: impl FnMut(&str) -> bool,
+) -> Option<String> {
+    let known = differences(program, sequence, places, is_proven);
+    known.iter().any(Option::is_some).then(|| {
+        let mut text = inputs(places);
+        let right = define_sequence(sequence, &mut text);
+        let steps = define_steps(program, false, &known, &mut text);
+        let left = steps.last().expect("a program has steps").at(32);
+        let _ = writeln!(text, "(assert (distinct {left} {right}))");
+        text
+    })
 }
 
 pub(crate) fn resized(term: &str, from: u32, signed: bool, to: u32) -> String {

@@ -427,15 +427,21 @@ impl Native {
         self.min(Type::U32, difference, greatest)
     }
 
-    fn mixed_absdiff(&mut self, x: Arg, y: Arg, saturated: Option<Type>) -> Arg {
+    /// The larger lanes, which are unsigned, and the smaller ones, which are signed.
+    fn mixed_extrema(&mut self, x: Arg, y: Arg) -> (Arg, Arg) {
         let (x, y) = self.in_order(x, y);
-        let positive = self.relu(y);
+        let (positive, greatest) = (self.relu(y), self.greatest());
+        let small = self.min(Type::U32, x, greatest);
+        (self.max(Type::U32, x, positive), self.min(Type::S32, small, y))
+    }
+
+    fn mixed_absdiff(&mut self, x: Arg, y: Arg, saturated: Option<Type>) -> Arg {
         let Some(dtype) = saturated else {
-            let greatest = self.greatest();
-            let small = self.min(Type::U32, x, greatest);
-            let (most, least) = (self.max(Type::U32, x, positive), self.min(Type::S32, small, y));
+            let (most, least) = self.mixed_extrema(x, y);
             return self.sub(most, least);
         };
+        let (x, y) = self.in_order(x, y);
+        let positive = self.relu(y);
         // One of both differences is 0.
         let less = self.sub_sat(Type::U32, (positive, 0), x, 0);
         let more = self.sub_sat(Type::S32, (x, self.top()), y, self.top());
@@ -581,8 +587,10 @@ impl Native {
         let (counts, c) = (self.slots.counts(), self.inputs[2]);
         let (atype, is_same) = (self.simd.atype, self.simd.atype == self.simd.btype);
         if op == SimdOp::AbsDiff && !is_same {
-            // They have nine bits. z3 does not prove sums of the larger and the smaller lanes.
-            return None;
+            // They have nine bits.
+            let (most, least) = self.mixed_extrema(x, y);
+            let sum = self.dot(most, Type::U32, counts, c);
+            return Some(self.dot(least, Type::S32, counts.map(|count| -count), sum));
         }
         if op == SimdOp::Avrg && !is_same {
             let averages = self.mixed_average(x, y);
