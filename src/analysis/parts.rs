@@ -283,8 +283,8 @@ pub(crate) fn visit_part(
     let Checker { mut diagnostics, memo, outside, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
-    // The checker may have found directives that the survey did not. In the normal form, the
-    // first part has its own elsewhere than in its text.
+    // The checker may have found directives that the survey did not. Those of the first part stand
+    // in another place in the normal form, so only their values count.
     let found = context.gates();
     let as_supposed = if is_first {
         found.values() == gates.values()

@@ -495,11 +495,12 @@ impl Server {
         let name = document.path.as_deref().unwrap_or(Path::new(""));
         let kind = FileKind::of(name, [&settings.extensions, &[]]);
         let text = document.text.as_str();
-        let language = match (kind, &*document.language_id) {
-            (FileKind::Other, "cuda-cpp" | "cpp" | "c" | "opencl" | "hip") => Some(Language::Cuda),
-            (FileKind::Other, id) if id.parse::<Language>().is_ok() => id.parse().ok(),
-            _ => kind.language("", text.as_bytes()).ok(),
+        let named = match &*document.language_id {
+            _ if kind != FileKind::Other => None,
+            "cuda-cpp" | "cpp" | "c" | "opencl" | "hip" => Some(Language::Cuda),
+            id => id.parse().ok(),
         };
+        let language = named.or_else(|| kind.language("", text.as_bytes()).ok());
         let check = settings.check(path.as_deref(), &self.options.choices);
         Some(InForce {
             check: check.with_language(language?),

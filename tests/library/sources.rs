@@ -232,6 +232,15 @@ fn python(random: &mut Random, text: &[char], plain: usize) -> Written {
     out
 }
 
+/// Writes a character as Rust and Zig escape it.
+fn escaped(out: &mut String, random: &mut Random, c: char) {
+    let code = c as u32;
+    let _ = match random.below(2) {
+        0 if code < 128 => write!(out, "\\x{code:02x}"),
+        _ => write!(out, "\\u{{{code:x}}}"),
+    };
+}
+
 fn rust(random: &mut Random, text: &[char], plain: usize) -> Written {
     let mut out = Written::default();
     let is_raw_text = !text.contains(&'"') && !text.contains(&'\r');
@@ -255,13 +264,7 @@ fn rust(random: &mut Random, text: &[char], plain: usize) -> Written {
             '\n' if random.percent(50) => out.text.push('\n'),
             '\n' => out.text.push_str("\\n"),
             '\r' => out.text.push_str("\\r"),
-            _ if random.percent(escape) => {
-                let code = c as u32;
-                let _ = match random.below(2) {
-                    0 if code < 128 => write!(out.text, "\\x{code:02x}"),
-                    _ => write!(out.text, "\\u{{{code:x}}}"),
-                };
-            }
+            _ if random.percent(escape) => escaped(&mut out.text, random, c),
             _ => out.text.push(c),
         }
         out.places.push(start..out.text.len());
@@ -331,13 +334,7 @@ fn zig(random: &mut Random, text: &[char], plain: usize) -> Written {
             '\\' | '"' => out.text.extend(['\\', c]),
             '\n' => out.text.push_str("\\n"),
             '\r' => out.text.push_str("\\r"),
-            _ if random.percent(escape) => {
-                let code = c as u32;
-                let _ = match random.below(2) {
-                    0 if code < 128 => write!(out.text, "\\x{code:02x}"),
-                    _ => write!(out.text, "\\u{{{code:x}}}"),
-                };
-            }
+            _ if random.percent(escape) => escaped(&mut out.text, random, c),
             _ => out.text.push(c),
         }
         out.places.push(start..out.text.len());

@@ -832,9 +832,7 @@ fn lanes(random: &mut Random, lanes: &str) -> String {
     );
     text += &steps;
     let stored = inputs.iter().copied().chain(unread.iter().map(String::as_str));
-    for (at, register) in stored.enumerate() {
-        let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{}], {register};", 24 + 4 * at);
-    }
+    text += &stores(stored, 24);
     text + "mov.b32 d, c;"
 }
 
@@ -860,25 +858,34 @@ fn groups_are_never_worse() {
     regions_compared("groups of halves", &without(Feature::Halves), || lanes(&mut random, "2"));
 }
 
+/// A loop of `c` rounds, each of which loads `a` first.
+fn looped(before: &str, round: &str) -> String {
+    format!(
+        ".reg .b32 r<25>;\n.reg .pred again;\n{before}mov.u32 r24, c;\nround:\n.pragma \"nounroll\";\n\
+         ld.volatile.global.u32 a, [%pointer+32];\n{round}sub.u32 r24, r24, 1;\n\
+         setp.ne.u32 again, r24, 0;\n@again bra round;\nmov.b32 d, c;"
+    )
+}
+
+/// Stores registers, from an offset on.
+fn stores<'r>(registers: impl Iterator<Item = &'r str>, first: usize) -> String {
+    let store = |(at, register)| {
+        format!("st.volatile.global.u32 [%pointer+{}], {register};\n", first + 4 * at)
+    };
+    registers.enumerate().map(store).collect()
+}
+
 /// A loop around SIMD instructions. Some of their sources are the same in each round.
 fn loop_of_lanes(random: &mut Random, lanes: &str) -> String {
     let inputs = ["a", "r20", "r21", "r22", "r23"];
     let read = &inputs[..3 + random.below(3)];
     let (steps, unread) = lane_steps(random, lanes, read);
-    let mut text = String::from(".reg .b32 r<25>;\n.reg .pred again;\n");
-    for (at, register) in inputs.iter().skip(1).enumerate() {
-        let at = 16 + 4 * at;
-        let _ = writeln!(text, "ld.volatile.global.u32 {register}, [%pointer+{at}];");
-    }
-    text += "mov.u32 r24, c;\nround:\n.pragma \"nounroll\";\n\
-             ld.volatile.global.u32 a, [%pointer+32];\n";
-    text += &steps;
-    for (at, register) in
-        inputs.iter().copied().chain(unread.iter().map(String::as_str)).enumerate()
-    {
-        let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{}], {register};", 36 + 4 * at);
-    }
-    text + "sub.u32 r24, r24, 1;\nsetp.ne.u32 again, r24, 0;\n@again bra round;\nmov.b32 d, c;"
+    let load = |(at, register): (usize, &&str)| {
+        format!("ld.volatile.global.u32 {register}, [%pointer+{}];\n", 16 + 4 * at)
+    };
+    let loads: String = inputs[1..].iter().enumerate().map(load).collect();
+    let results = inputs.into_iter().chain(unread.iter().map(String::as_str));
+    looped(&loads, &(steps + &stores(results, 36)))
 }
 
 #[test]
@@ -902,10 +909,7 @@ fn shared_comparisons_are_never_worse() {
             let _ = writeln!(text, "mov.b32 {register}, c;");
         }
         text += &comparing(&mut random, &registers);
-        for (at, register) in registers.iter().enumerate() {
-            let at = 16 + 4 * at;
-            let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{at}], {register};");
-        }
+        text += &stores(registers.into_iter(), 16);
         text + "mov.b32 d, c;"
     });
 }
@@ -935,27 +939,9 @@ fn shared_limits_are_never_worse() {
     // On later targets, such a difference is one machine instruction.
     regions_compared("limits", &without(Feature::SaturatingWords), || {
         let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
-        let mut text = format!(".reg .b32 r<7>;\n{}", subtracting(&mut random, "", registers));
-        for (at, register) in registers.iter().enumerate() {
-            let at = 16 + 4 * at;
-            let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{at}], {register};");
-        }
-        text
+        let text = format!(".reg .b32 r<7>;\n{}", subtracting(&mut random, "", registers));
+        text + &stores(registers.iter().copied(), 16)
     });
-}
-
-/// A loop around statements, before which `r21` is written.
-fn looped(statements: &str, results: &[&str]) -> String {
-    let mut text = String::from(
-        ".reg .b32 r<25>;\n.reg .pred again;\nld.volatile.global.u32 r21, [%pointer+20];\n\
-         mov.u32 r24, c;\nround:\n.pragma \"nounroll\";\nld.volatile.global.u32 a, [%pointer+32];\n\
-         ld.volatile.global.u32 c, [%pointer+36];\n",
-    );
-    text += statements;
-    for (at, register) in results.iter().enumerate() {
-        let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{}], {register};", 40 + 4 * at);
-    }
-    text + "sub.u32 r24, r24, 1;\nsetp.ne.u32 again, r24, 0;\n@again bra round;\nmov.b32 d, c;"
 }
 
 #[test]
@@ -965,8 +951,13 @@ fn limits_before_loops_are_never_worse() {
     regions_compared("limits before loops", Target::measured(), || {
         let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
         let lanes = *random.pick(&["", "2"]);
-        let text = subtracting(&mut random, lanes, registers).replace(" b,", " r21,");
-        looped(&text.replace(" b;", " r21;"), registers)
+        let steps = subtracting(&mut random, lanes, registers).replace(" b,", " r21,");
+        let steps = steps.replace(" b;", " r21;");
+        let stored = stores(registers.iter().copied(), 40);
+        looped(
+            "ld.volatile.global.u32 r21, [%pointer+20];\n",
+            &format!("ld.volatile.global.u32 c, [%pointer+36];\n{steps}{stored}"),
+        )
     });
 }
 

@@ -489,9 +489,9 @@ pub(super) fn cheaper(
     })
 }
 
-/// A sequence for a SIMD instruction on one register whose lanes combine different lanes of it. Only
-/// those on two registers were measured. From one, ptxas takes each lane once, so it may need fewer
-/// instructions than that: one for each lane that it takes.
+/// A sequence for a SIMD instruction on one register that combines different lanes of it. Only those
+/// on two registers were measured. ptxas takes each lane out of a register once, so on one register
+/// it may save an instruction for each lane of both sources.
 fn cheaper_on_one(
     instruction: &Instruction,
     target: Target,

@@ -88,9 +88,10 @@ const LIMITS: u8 = 32;
 const PARALLEL: u8 = 64;
 const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
-/// The strategies that compute all lanes at once are fewer than this, which is the bit of another
-/// one: it finds limits that neighbours share.
+/// The strategies that compute all lanes at once are fewer than this.
 const MEANS: u8 = 4;
+/// Limits of halves that neighbours share. Nobody asks for it but these, so it is not among the others.
+const SHARED: u8 = 4;
 /// The strategy that computes two lanes of bytes at a time.
 const PAIRS: u8 = 96;
 /// The strategy that computes all lanes at once with instructions on bytes.
@@ -109,7 +110,7 @@ impl Strategy {
 
     /// The same strategy with limits that neighbours share.
     fn sharing(self, is_simd: bool) -> Strategy {
-        Strategy(if is_simd { PARALLEL | HALVES | MEANS } else { self.0 | LIMITS })
+        Strategy(if is_simd { PARALLEL | HALVES | SHARED } else { self.0 | LIMITS })
     }
 
     /// The number in the table of costs.
@@ -171,7 +172,7 @@ impl Strategy {
             let means = Means {
                 halves: self.0 & HALVES != 0,
                 absdiff: self.0 & ABSDIFF != 0,
-                limits: self.0 & MEANS != 0,
+                limits: self.0 & SHARED != 0,
             };
             return parallel::compile(&instruction.operation, inputs, means);
         }

@@ -2,7 +2,8 @@
 //!
 //! Before `sm_120`, such a difference of words is five machine instructions. By limits on the first
 //! word it is three, and three more find the limits. ptxas finds them once for all neighbours that
-//! subtract the same word. Halves take four or more, or three, from `sm_90` on, but limits four.
+//! subtract the same word. A difference of halves is four to six; from `sm_90` on it is three by limits,
+//! and four more find these.
 
 use super::super::super::super::facts::Facts;
 use super::super::super::super::straight::names_between;
