@@ -236,12 +236,16 @@ fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Acc
         }
         return;
     }
-    match operand.kind() {
-        OperandKind::Name(name) => found(name, access),
-        OperandKind::Pair(first, second) => {
-            found(first, access);
-            found(second, access);
+    let access = match operand.tokens() {
+        [first, .., last] if first.is(b'[') && last.is(b']') && access == Access::Write => {
+            Access::Read
         }
+        _ => access,
+    };
+    if access != Access::Write {
+        return each_word(operand, access, found);
+    }
+    match operand.kind() {
         OperandKind::Vector(elements) | OperandKind::List(elements) => {
             elements.for_each(|element| names(&element, access, found));
         }
@@ -249,19 +253,8 @@ fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Acc
             elements.for_each(|element| names(&element, access, found));
             found(second, access);
         }
-        OperandKind::Address(address) => {
-            let access = if access == Access::ReadWrite { access } else { Access::Read };
-            for element in address.elements() {
-                match element.kind() {
-                    OperandKind::Sum(_) => each_word(&element, access, found),
-                    _ => names(&element, access, found),
-                }
-            }
-        }
         OperandKind::Discard | OperandKind::Constant(_) | OperandKind::Text(_) => {}
-        OperandKind::Malformed(_) if access == Access::Write => {
-            each_word(operand, Access::ReadWrite, found);
-        }
+        OperandKind::Malformed(_) => each_word(operand, Access::ReadWrite, found),
         _ => each_word(operand, access, found),
     }
 }

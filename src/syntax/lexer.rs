@@ -490,24 +490,28 @@ pub(crate) fn comments(text: &str) -> Vec<Span> {
     comments
 }
 
-/// How many `;` a part of a text has outside of comments and strings.
-pub(crate) fn count_semicolons(source: &str, part: Span) -> usize {
+/// Whether a part of a text has at most so many `;` outside of comments and strings.
+pub(crate) fn has_semicolons_up_to(most: usize, source: &str, part: Span) -> bool {
+    const WINDOW: usize = 4096;
     let bytes = &source.as_bytes()[..part.end as usize];
-    let (mut count, mut pos) = (0, part.start as usize);
-    while let Some(rest) = bytes.get(pos..) {
-        let Some(stop) = memchr::memchr2(b'"', b'/', rest) else {
-            return count + memchr::memchr_iter(b';', rest).count();
-        };
-        count += memchr::memchr_iter(b';', &rest[..stop]).count();
+    let (mut left, mut pos) = (most, part.start as usize);
+    while pos < bytes.len() {
+        let window = &bytes[pos..bytes.len().min(pos + WINDOW)];
+        let stop = memchr::memchr2(b'"', b'/', window).unwrap_or(window.len());
+        match left.checked_sub(memchr::memchr_iter(b';', &window[..stop]).count()) {
+            Some(fewer) => left = fewer,
+            None => return false,
+        }
         let at = pos + stop;
-        pos = match (bytes[at], bytes.get(at + 1)) {
-            (b'"', _) => string_end(bytes, at).unwrap_or(bytes.len()),
-            (b'/', Some(b'/')) => line_end(bytes, at),
-            (b'/', Some(b'*')) => comment_end(bytes, at).unwrap_or(bytes.len()),
+        pos = match (window.get(stop), bytes.get(at + 1)) {
+            (None, _) => at,
+            (Some(b'"'), _) => string_end(bytes, at).unwrap_or(bytes.len()),
+            (_, Some(b'/')) => line_end(bytes, at),
+            (_, Some(b'*')) => comment_end(bytes, at).unwrap_or(bytes.len()),
             _ => at + 1,
         };
     }
-    count
+    true
 }
 
 /// The kind and the end of the token that starts at an offset with a byte that is no trivia.
@@ -706,7 +710,8 @@ mod tests {
     #[test]
     fn semicolons_of_comments_and_strings_do_not_count() {
         let text = "; a; \";\" /* ; */ // ;\n b / c; \"";
-        assert_eq!(count_semicolons(text, Span::new(1, text.len() as u32)), 2);
+        let part = Span::new(1, text.len() as u32);
+        assert!(has_semicolons_up_to(2, text, part) && !has_semicolons_up_to(1, text, part));
     }
 
     #[test]

@@ -166,13 +166,11 @@ impl Instruction {
         let sources = self.sources();
         let letter = |at: usize| {
             let first = (0..at).find(|&first| sources[first] == sources[at]).unwrap_or(at);
-            ["a", "b", "c"][first]
+            [Register::A, Register::B, Register::C][first].clone()
         };
-        let names = ["d", letter(0), letter(1), letter(2)];
+        let names = [Register::D, letter(0), letter(1), letter(2)];
         let mut operation = self.operation.clone();
-        operation.body_mut().rename(&mut |operand, register| {
-            Register::new(names[operand as usize]).unwrap_or_else(|| register.clone())
-        });
+        operation.body_mut().rename(&mut |operand, _| names[operand as usize].clone());
         operation
     }
 

@@ -59,6 +59,17 @@ impl Name {
 }
 
 impl Register {
+    pub(super) const D: Register = Register::letter(b'd');
+    pub(super) const A: Register = Register::letter(b'a');
+    pub(super) const B: Register = Register::letter(b'b');
+    pub(super) const C: Register = Register::letter(b'c');
+
+    const fn letter(letter: u8) -> Register {
+        let mut bytes = [0; SHORT];
+        bytes[0] = letter;
+        Register(Name::Short(1, bytes))
+    }
+
     /// A register of this name. `None` if the name is no PTX identifier, or is `_` or
     /// `WARP_SZ`.
     pub fn new(name: &str) -> Option<Register> {

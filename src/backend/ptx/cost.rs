@@ -62,10 +62,10 @@ struct Table {
     /// The last part, after the names of the columns.
     rows: &'static str,
     /// Where each [`STEP`]th row starts.
-    starts: [u32; 128],
+    starts: [u32; 512],
 }
 
-const STEP: usize = 64;
+const STEP: usize = 16;
 
 static TABLE: OnceLock<Table> = OnceLock::new();
 
@@ -88,7 +88,7 @@ impl Table {
         let (heads, rest) = text.split_once("\n\n").unwrap_or_default();
         let (_, rows) = rest.split_once('\n').unwrap_or_default();
         let ends = memchr::memchr_iter(b'\n', rows.as_bytes()).map(|end| end as u32 + 1);
-        let mut starts = [0; 128];
+        let mut starts = [0; 512];
         for (start, end) in starts[1..].iter_mut().zip(ends.skip(STEP - 1).step_by(STEP)) {
             *start = end;
         }
@@ -96,8 +96,13 @@ impl Table {
     }
 
     fn row(&self, number: usize) -> Option<&'static str> {
-        let start = *self.starts.get(number / STEP)?;
-        self.rows[start as usize..].lines().nth(number % STEP)
+        let rows = &self.rows[*self.starts.get(number / STEP)? as usize..];
+        let mut ends = memchr::memchr_iter(b'\n', rows.as_bytes());
+        let start = match number % STEP {
+            0 => 0,
+            before => ends.nth(before - 1)? + 1,
+        };
+        Some(&rows[start..ends.next().unwrap_or(rows.len())])
     }
 }
 
@@ -139,15 +144,22 @@ impl Instruction {
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let codes = line.get(1..)?;
-        let code = codes.split(';').nth(cell).and_then(|_| last_of(codes, cell))?;
+        let (code, _) = last_of(codes, cell).filter(|(_, at)| *at == cell)?;
         let row = table.row(usize::from_str_radix(code, 36).ok()?)?;
-        read_cell(last_of(row, column)?)
+        read_cell(last_of(row, column)?.0)
     }
 }
 
-/// The last text up to a place among those separated by semicolons.
-fn last_of(texts: &str, place: usize) -> Option<&str> {
-    texts.split(';').take(place + 1).filter(|it| !it.is_empty()).last()
+/// The last text up to a place among those separated by semicolons that is not empty, and the last
+/// place up to this one that is there.
+fn last_of(texts: &str, place: usize) -> Option<(&str, usize)> {
+    let ends = memchr::memchr_iter(b';', texts.as_bytes()).chain([texts.len()]);
+    let (mut start, mut found, mut last) = (0, None, 0);
+    for (at, end) in ends.enumerate().take(place + 1) {
+        found = Some(&texts[start..end]).filter(|it| !it.is_empty()).or(found);
+        (start, last) = (end + 1, at);
+    }
+    Some((found?, last))
 }
 
 /// Reads costs such as `12>5@64` or, with weights, `12>5@64 15>5`.

@@ -128,9 +128,13 @@ impl Function {
 
 impl Definition {
     fn of(source: &str, instruction: &Instruction<'_>, names: &Names) -> Definition {
-        let mnemonic = instruction.mnemonic().text(source);
-        let word = instruction.operands().nth(1).filter(|_| moves_word(source, instruction));
-        match word.map(|word| word.kind()) {
+        if PLAIN.binary_search(&instruction.mnemonic().text(source)).is_err() {
+            return Definition::Other;
+        }
+        if !moves_word(source, instruction) {
+            return Definition::Plain;
+        }
+        match instruction.operands().nth(1).map(|word| word.kind()) {
             Some(OperandKind::Constant(Ok(value))) => {
                 value.bits().map_or(Definition::Other, |bits| Definition::Constant(bits as u32))
             }
@@ -140,8 +144,7 @@ impl Definition {
                     |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
                 meaning.filter(is_register).map_or(Definition::Plain, Definition::Copy)
             }
-            _ if PLAIN.binary_search(&mnemonic).is_ok() => Definition::Plain,
-            _ => Definition::Other,
+            _ => Definition::Plain,
         }
     }
 }

@@ -16,8 +16,8 @@ const PASSED: [&str; 21] = [
 
 /// Instructions are not near each other if more than so many stand between them.
 const MOST: usize = 64;
-/// So many are read at a time. Most texts soon have one that no other moves over.
-const CHUNK: usize = 8;
+/// So many are read first. Most texts soon have one that no other moves over.
+const FIRST: usize = 2;
 
 /// A `mov` of a word from one register to another.
 #[derive(Clone)]
@@ -101,9 +101,14 @@ pub(super) fn each(
     mut part: Span,
     mut goes_on: impl FnMut(&Instruction<'_>, Span) -> bool,
 ) -> bool {
-    for _ in 0..=MOST / CHUNK {
-        let tree = parse_next(source, part, CHUNK);
+    let (mut chunk, mut left) = (FIRST, MOST);
+    loop {
+        let tree = parse_next(source, part, chunk.min(left.max(1)));
         let Some(last) = tree.tokens().last() else { return true };
+        if left == 0 {
+            return false;
+        }
+        (chunk, left) = (2 * chunk, left.saturating_sub(chunk));
         part.start = last.span().end;
         let wrong = tree.errors().first().map_or(u32::MAX, |error| error.span.start);
         let stays = tree.statements().all(|statement| match statement.kind() {
@@ -117,5 +122,4 @@ pub(super) fn each(
             return false;
         }
     }
-    false
 }

@@ -86,10 +86,7 @@ fn known(
     let on_constants = site.and_then(|site| on_constants(instruction, site));
     let on_constants = on_constants.filter(|on| is_shorter(on, nothing));
     let on = on_constants.as_ref().unwrap_or(instruction);
-    let is_looked_for = semantics == Semantics::CURRENT
-        && is_estimated
-        && is_near
-        && is_shorter(on, Context { ranges: ranges::MOST, sharing });
+    let is_looked_for = semantics == Semantics::CURRENT && is_estimated && is_near;
     let ranges = if is_looked_for { ranges.find(statement, facts) } else { None };
     let context = Context { ranges: ranges.unwrap_or_default(), sharing };
     if context != nothing && is_shorter(on, context) {

@@ -10,14 +10,11 @@ use super::constants::on_constants;
 use crate::ir::Range;
 use crate::module::VideoStatement;
 use crate::source::Span;
-use crate::syntax::lexer::count_semicolons;
+use crate::syntax::lexer::has_semicolons_up_to;
 use crate::video::{Operation, Semantics};
 
 /// The range of each source of an instruction, if it is known.
 pub(super) type Ranges = [Option<Range>; 3];
-
-/// More than any range tells about a source.
-pub(super) const MOST: Ranges = [Some(Range::new(0, 1)); 3];
 
 /// The ranges of registers in the last function that was asked for.
 #[derive(Default)]
@@ -31,7 +28,7 @@ pub(in super::super) struct Known<'m> {
 
 /// The data flow of a function is read for its own sake only if it has a video instruction among
 /// so many, on average.
-const NEAR: usize = 32;
+const NEAR: usize = 24;
 
 impl<'m> Known<'m> {
     /// Whether the data flow of a statement's function is worth reading, by its place among all.
@@ -50,7 +47,7 @@ impl<'m> Known<'m> {
             let after = statements[at..].iter().take_while(is_own).count();
             let own = &statements[at - before..at + after];
             let part = Span::new(name.end, own[own.len() - 1].span.end);
-            let is_near = count_semicolons(source, part) <= NEAR * own.len();
+            let is_near = has_semicolons_up_to(NEAR * own.len(), source, part);
             *self =
                 Known { header: Some(header), statements: is_near.then_some(own), results: None };
         }
