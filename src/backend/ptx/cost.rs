@@ -487,14 +487,14 @@ pub(super) fn cheaper(
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    let Some(cost) = instruction.cost(target) else {
+    let mut all = costs(instruction, target).peekable();
+    let Some(&cost) = all.peek() else {
         return cheaper_on_one(instruction, target, semantics, gate);
     };
     if !cost.is_lower() {
         return None;
     }
-    let mut lower = costs(instruction, target).filter(Cost::is_lower);
-    lower.find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
+    all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
         // An estimate must be well below, to be sure.
         let sequence = cheapest(instruction, target, semantics, gate)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)

@@ -29,7 +29,7 @@ pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
 
 /// Reads the function whose header starts at an offset, up to the end of its body.
 pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
-    let (mut tokens, mut depth) = (Vec::new(), 0u32);
+    let (mut tokens, mut depth) = (Vec::with_capacity(4096), 0u32);
     for token in tokens_from(source, start) {
         match token.kind() {
             TokenKind::Punct([b'{', 0]) => depth += 1,
@@ -52,7 +52,8 @@ pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
 
 /// Reads statements from an offset on: so many, or fewer if the text ends before at another one.
 pub(super) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
-    let (mut tokens, mut left) = (Vec::new(), count);
+    // About as many as there are.
+    let (mut tokens, mut left) = (Vec::with_capacity(16 * count), count);
     for token in tokens_from(&source[..part.end as usize], part.start) {
         left -= usize::from(token.is(b';'));
         tokens.push(token);
