@@ -8,8 +8,8 @@ const BLOCKS: usize = 16;
 
 const GROUP: usize = BLOCKS * BLOCK;
 
-/// Whether a byte may end or interrupt a statement. Without branches, a loop of it over many
-/// bytes becomes vector instructions.
+/// Whether a byte may end or interrupt a statement. It has no branches, so that the compiler can
+/// turn a loop over many bytes into vector instructions.
 #[inline]
 #[expect(clippy::needless_bitwise_bool, reason = "no branches")]
 fn is_stop(byte: u8) -> bool {
@@ -45,10 +45,10 @@ pub(super) struct FoundStop {
 /// Bits for each block of a group, one for each byte.
 #[derive(Clone, Copy, Debug, Default)]
 struct BlockGroup {
-    /// Stops, except these: a `;` at the end of its line, and the line break, if a tab and a
-    /// lower-case letter follow that no wanted opcode starts with.
+    /// All stops except the pairs of a `;` and the line break right after it, where a tab and a
+    /// lower-case letter follow and no wanted opcode starts with that letter.
     stops: [u64; BLOCKS],
-    /// These line breaks, as far as the search recognises them.
+    /// The line breaks of these pairs, as far as the search recognises them.
     begun: [u64; BLOCKS],
 }
 
@@ -150,7 +150,7 @@ fn group(bytes: &[u8], start: usize, initial: u8) -> BlockGroup {
     dispatch!(Level::new(), simd => group(simd, bytes, start, initial))
 }
 
-/// Without wide vectors, stopping at all line breaks costs less than recognising these.
+/// Without wide vectors, stopping at every line break costs less than recognising these pairs.
 #[cfg(not(feature = "simd"))]
 fn group(bytes: &[u8], start: usize, _initial: u8) -> BlockGroup {
     let blocks = bytes[start..start + GROUP].as_chunks().0;
@@ -212,7 +212,7 @@ mod tests {
                 let found = stops.next(at);
                 let (mut stop, mut begun) = (plainly(&bytes, at), None);
                 while stop < found.stop {
-                    // Any other stop is a passed pair, or the second of one.
+                    // A stop that the search passes is the first or the second byte of such a pair.
                     let second = stop > 0 && is_passed(&bytes, stop - 1);
                     assert!(is_passed(&bytes, stop) || second, "{at} of {length}: {stop}");
                     if second && stop > at {
@@ -235,7 +235,7 @@ mod tests {
             at = stops.next(at).stop + 1;
             count += 1;
         }
-        // Only where groups meet.
+        // The search stops only where groups meet.
         assert!(count <= 2 * 4 + 2, "{count}");
     }
 }

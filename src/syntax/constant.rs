@@ -70,7 +70,7 @@ type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Evaluated, Failure>;
 /// A constant expression.
 pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     match input.first() {
-        // ptxas accepts no operators around it.
+        // ptxas accepts no operators around such a float.
         Some(token) if is_hexadecimal_float(input, token) => {
             Ok((input.skip(1), literal(input.text(token), token.span())))
         }
@@ -160,7 +160,7 @@ impl<'t, 's> Expression<'t, 's> {
                 return Err(self.input.expected(Expected::CONSTANT));
             };
             if self.depth > MAX_DEPTH {
-                // Does not read the rest of the statement.
+                // The error ends the reading: the rest of the statement stays unread.
                 let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span() };
                 return Err(nom::Err::Failure(Failure::constant(error)));
             }
@@ -197,8 +197,8 @@ impl<'t, 's> Expression<'t, 's> {
         }
     }
 
-    /// Closes the constructs that end after an operand. Returns the value of the whole
-    /// expression if that ends, too. Otherwise opens the construct that continues.
+    /// Closes the constructs that end after an operand. Returns the value of the whole expression
+    /// if the expression ends there, too. Otherwise opens the construct that continues.
     fn after(&mut self, mut value: Evaluated) -> Result<Option<Evaluated>, nom::Err<Failure>> {
         loop {
             let next = self.input.first().and_then(binary_operator);
@@ -214,7 +214,7 @@ impl<'t, 's> Expression<'t, 's> {
                         Ok(Constant::Integer { bits, signed })
                     });
                 }
-                // All are left-associative.
+                // All binary operators are left-associative.
                 (Some(Open::Binary { left, operator, level }), next)
                     if next.is_none_or(|(_, next)| next <= level) =>
                 {

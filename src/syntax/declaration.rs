@@ -10,7 +10,7 @@ use super::scope::SymbolKind;
 pub(crate) struct Declaration<'s> {
     /// The function that it declares, if any.
     header: Option<Function>,
-    /// Whether a name is read: that of the function, or of the variable after the last `,`.
+    /// Whether the name has been read: the function's, or the variable's after the last `,`.
     is_named: bool,
     /// Whether the last token may end an operand or a name.
     is_whole: bool,
@@ -33,7 +33,7 @@ enum Function {
     Device,
 }
 
-/// The part of a declaration that is read.
+/// The part of a declaration that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -45,7 +45,7 @@ enum Part {
 }
 
 impl<'s> Declaration<'s> {
-    /// A declaration whose first word is read.
+    /// A declaration whose first word has been read.
     pub(super) fn new(first: &'s str) -> Declaration<'s> {
         let mut declaration = Declaration::default();
         declaration.directive(first);
@@ -57,22 +57,22 @@ impl<'s> Declaration<'s> {
         self.header.is_some()
     }
 
-    /// Whether a value is read, after its `=`.
+    /// Whether a value is being read, behind its `=`.
     pub(crate) fn in_value(&self) -> bool {
         self.part == Part::Value
     }
 
-    /// Whether a header without the name of its function is read.
+    /// Whether this is a header whose function's name has not been read yet.
     pub(crate) fn lacks_name(&self) -> bool {
         self.is_header() && !self.is_named
     }
 
-    /// Whether a name that is read next is that of the function.
+    /// Whether a name that comes next is the function's.
     pub(crate) fn names_function(&self) -> bool {
         self.is_header() && self.parens == 0
     }
 
-    /// What the next token is to the declaration.
+    /// How the next token relates to the declaration.
     ///
     /// ptxas takes a `.func` without body and without `;`, and a `.pragma` with its `;` in the
     /// header of an `.entry`. A kernel without body needs its `;`, and so does a variable.
@@ -82,7 +82,7 @@ impl<'s> Declaration<'s> {
             return if is_ended { Step::After } else { Step::Cut };
         }
         self.is_whole = match kind {
-            // A type wants a name, and `.noreturn` nothing.
+            // A name has to follow a type; nothing has to follow `.noreturn`.
             TokenKind::Dot => self.is_header() && self.is_named && self.parens == 0,
             TokenKind::Ident | TokenKind::Number | TokenKind::Str => true,
             TokenKind::Punct([punct, 0]) => matches!(punct, b')' | b']' | b'}' | b'>'),
@@ -90,7 +90,7 @@ impl<'s> Declaration<'s> {
         };
         match kind {
             TokenKind::Dot => self.directive(text),
-            // It may be an alignment.
+            // This constant may be an alignment.
             TokenKind::Ident if text == "WARP_SZ" => {}
             TokenKind::Ident if self.parens == 0 && self.brackets == 0 => self.is_named = true,
             TokenKind::Punct([b';', 0]) if self.part == Part::Pragma => {
@@ -120,7 +120,7 @@ impl<'s> Declaration<'s> {
         }
     }
 
-    /// Whether it may end here without a `;`.
+    /// Whether the declaration may end here without a `;`.
     pub(crate) fn may_end(&self) -> bool {
         self.header == Some(Function::Device) && self.is_complete()
     }

@@ -1,42 +1,42 @@
-//! Where a directive ends: the one rule for all who read modules.
+//! Where a directive ends: the rule that all readers of modules share.
 //!
-//! Line breaks mean nothing to it, as to ptxas. What ptxas refuses ends where the next statement
-//! seems to start.
+//! The rule ignores line breaks, as ptxas does. A directive that ptxas refuses ends where the next
+//! statement seems to start.
 
 use super::declaration::{Declaration, starts_declaration};
 use super::lexer::{TokenKind, is_word};
 
-/// What the next token is to a directive.
+/// How the next token relates to a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A part of it.
+    /// A part of the directive.
     Inside,
-    /// Its last token.
+    /// The directive's last token.
     Last,
     /// The `{` of the function's body or of the section's data, which may follow.
     Body,
-    /// The first one after it.
+    /// The first token after the directive.
     After,
-    /// The first one after it, and the directive lacks its `;` or its body.
+    /// The first token after the directive, which lacks its `;` or its body.
     Cut,
 }
 
 /// A directive, as far as it has been read.
 pub(crate) enum Directive<'s> {
-    /// It has no `;`.
+    /// A directive that has no `;`.
     Bare(Bare),
     /// `.section .debug_info { … }`
     Section,
     /// Registers, variables and the headers of functions.
     Declaration(Declaration<'s>),
-    /// It ends with its `;`.
+    /// A directive that ends with its `;`.
     Statement {
         /// The braces that are open.
         braces: u32,
     },
 }
 
-/// A directive without `;` whose last token shows in what follows.
+/// A directive without `;`: only the token behind it shows that it has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bare {
     shape: Shape,
@@ -66,7 +66,7 @@ enum Last {
     Operand,
     /// `function_name`
     FunctionName,
-    /// A label after it, or in data.
+    /// A label behind `function_name`, or in data.
     Label,
     /// `@`
     At,
@@ -75,7 +75,7 @@ enum Last {
 }
 
 impl<'s> Directive<'s> {
-    /// A directive whose first word is read.
+    /// A directive whose first word has been read.
     pub(crate) fn new(first: &'s str) -> Directive<'s> {
         let shape = match first {
             ".version" | ".address_size" => Shape::Number,
@@ -91,7 +91,7 @@ impl<'s> Directive<'s> {
         Directive::Bare(Bare { shape, last: Last::Start })
     }
 
-    /// What the next token is to the directive.
+    /// How the next token relates to the directive.
     pub(crate) fn step(&mut self, kind: TokenKind, text: &'s str) -> Step {
         match self {
             Directive::Bare(bare) => bare.step(kind, text),
@@ -117,10 +117,10 @@ impl<'s> Directive<'s> {
 }
 
 impl Bare {
-    /// Debug information of PTX 1.x, whose [`DWARF`] is read.
+    /// Debug information of PTX 1.x; its first word, [`DWARF`], has been read.
     pub(crate) const DWARF: Bare = Bare { shape: Shape::Dwarf, last: Last::Start };
 
-    /// What the next token is to the directive: [`Step::Inside`] or [`Step::After`].
+    /// How the next token relates to the directive: [`Step::Inside`] or [`Step::After`].
     pub(crate) fn step(&mut self, kind: TokenKind, text: &str) -> Step {
         let is = |punct| kind == TokenKind::Punct([punct, 0]);
         let last = match (self.shape, self.last) {

@@ -227,7 +227,7 @@ pub struct Failure {
     pub left: usize,
     /// The tokens that could have stood there.
     pub expected: Expected,
-    /// The error, if a constant expression failed for another reason.
+    /// The error of a constant expression, if that is the reason.
     pub constant: Option<ConstantError>,
 }
 
@@ -275,7 +275,7 @@ pub(super) fn punct<'t, 's>(
     kind(TokenKind::Punct([byte, 0]), Expected::NONE)
 }
 
-/// Reports `expected` if the parser fails at its first token.
+/// Reports `expected` if a parser fails at its first token.
 pub(super) fn expect<'t, 's, O>(
     mut parser: impl Parser<Tokens<'t, 's>, Output = O, Error = Failure>,
     expected: Expected,
@@ -311,7 +311,7 @@ fn optional_guard<'t, 's>(
     }
 }
 
-/// Skips past the bracket that closes the next one.
+/// Skips from an opening bracket past the bracket that closes it.
 fn bracketed<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Span, Failure> {
     let mut depth = 0usize;
     for (at, token) in input.tokens.iter().enumerate() {
@@ -414,8 +414,8 @@ fn instruction<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction,
         .map(|(head, operands)| RawInstruction { operands, ..head })
 }
 
-/// The parts of an instruction before the first place where it does not parse. `None` if that is
-/// before the modifiers.
+/// The parts of an instruction before the first place where it does not parse. `None` if that place
+/// is before the modifiers.
 pub(crate) fn parse_start(source: &str, tokens: &[Token]) -> Option<RawInstruction> {
     let (mut rest, mut raw) = head().parse(Tokens { tokens, source }).ok()?;
     while let Ok((after, operand)) = operand(rest) {
@@ -463,7 +463,7 @@ fn stopped(rest: Tokens<'_, '_>, raw: &RawInstruction) -> Failure {
         return fail(0, Expected::SEMICOLON.0);
     };
     if token.is(b',') {
-        // The list stops before a comma that no operand follows; say why.
+        // The operands end before a comma without an operand behind it; tell why there is none.
         return match operand(rest.skip(1)) {
             Err(nom::Err::Error(failure) | nom::Err::Failure(failure))
                 if !raw.operands.is_empty() =>

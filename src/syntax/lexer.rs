@@ -17,7 +17,7 @@ pub enum TokenKind {
     Number,
     /// `"…"`
     Str,
-    /// Punctuation, as its bytes: one, or two for operators such as `<<`.
+    /// Punctuation: one byte and a zero, or the two bytes of an operator such as `<<`.
     Punct([u8; 2]),
     /// A character PTX does not use here.
     Unknown,
@@ -50,7 +50,7 @@ impl Token {
     /// The most bytes that a token has.
     pub(crate) const MAX_LEN: u32 = (1 << KIND) - 1;
 
-    /// A token at a place of a text. One that is too long is cut.
+    /// A token at a place of a text. Cuts a token that is too long.
     #[inline]
     pub(crate) fn new(kind: TokenKind, source: &str, span: Span, on_new_line: bool) -> Token {
         let number = match kind {
@@ -94,7 +94,7 @@ impl Token {
         Token::packed(kind, payload, start, on_new_line)
     }
 
-    /// The number of its kind.
+    /// The number of the token's kind.
     #[inline]
     fn number(self) -> u8 {
         ((self.packed & !NEW_LINE) >> KIND) as u8
@@ -120,19 +120,19 @@ impl Token {
         }
     }
 
-    /// Where it is. A token has at most 256 MiB; what is longer is cut.
+    /// The token's place. A token has at most 256 MiB; a longer one is cut.
     #[inline]
     pub fn span(self) -> Span {
         Span::new(self.start, self.end())
     }
 
-    /// The offset of its first byte.
+    /// The offset of the token's first byte.
     #[inline]
     pub(crate) fn start(self) -> u32 {
         self.start
     }
 
-    /// The offset after its last byte.
+    /// The offset after the token's last byte.
     #[inline]
     pub(crate) fn end(self) -> u32 {
         let payload = self.packed & Token::MAX_LEN;
@@ -144,8 +144,8 @@ impl Token {
             }
     }
 
-    /// Its kind as a byte, for tables: the one of punctuation, or a number below 8 for what
-    /// else it is. Of two-byte punctuation, a byte that is not ASCII.
+    /// The token's kind as a byte, for tables. One-byte punctuation gives that byte, two-byte
+    /// punctuation a byte that is not ASCII, and other kinds a number below 8.
     #[inline]
     pub(crate) fn class(self) -> u8 {
         let [first, second, ..] = self.packed.to_le_bytes();
@@ -159,7 +159,7 @@ impl Token {
         self.number() <= PUNCT
     }
 
-    /// Whether a line break stands between it and the token before.
+    /// Whether a line break stands between the token and the one before it.
     #[inline]
     pub fn on_new_line(self) -> bool {
         self.packed & NEW_LINE != 0
@@ -176,14 +176,14 @@ impl Token {
         matches!(self.kind(), TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
     }
 
-    /// Whether it may be a modifier behind a mnemonic. `.32x32b` is a number otherwise.
+    /// Whether the token may be a modifier behind a mnemonic. Elsewhere, `.32x32b` is a number.
     #[inline]
     pub(crate) fn is_modifier(self, source: &str) -> bool {
         let is_dotted = || source.as_bytes()[self.start as usize] == b'.';
         self.kind() == TokenKind::Dot || self.kind() == TokenKind::Number && is_dotted()
     }
 
-    /// Whether an operand may end with it.
+    /// Whether an operand may end with this token.
     pub(crate) fn ends_operand(self) -> bool {
         self.is_word() || self.is(b')') || self.is(b']') || self.is(b'}')
     }
@@ -243,7 +243,7 @@ pub(crate) fn word_end(bytes: &[u8], mut at: usize) -> usize {
 const fn others_than_words(bytes: u64) -> u64 {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES * 0x80;
-    // Sums stay inside of their bytes: all are below 0x80.
+    // No sum carries into the next byte: all addends are below 0x80.
     let low = bytes & !HIGH;
     let lower = (bytes | (ONES * 0x20)) & !HIGH;
     let letter = (lower + ONES * (0x80 - b'a' as u64)) & !(lower + ONES * (0x7f - b'z' as u64));
@@ -280,12 +280,12 @@ pub(crate) enum Start {
     Other,
 }
 
-/// Tokens that are a byte, or a byte and the word that follows, unless something odd follows.
+/// A token of one byte, or of one byte and the word that follows, unless an odd byte follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     kind: u8,
     has_word: bool,
-    /// What is odd for it, as in [`ODD`].
+    /// The bits of [`ODD`] that are odd for this kind of token.
     odd: u8,
 }
 
@@ -331,16 +331,16 @@ static KINDS: [u8; 256] = {
     kinds
 };
 
-/// What is odd if it is the second byte of a run.
+/// A byte with one of these bits may be odd as the second byte of a run.
 const NO_WORD: u8 = 1;
 const NO_LETTER: u8 = 2;
 const ODD_SECOND: u8 = NO_WORD | NO_LETTER;
-/// What is odd if it is the byte behind a run.
+/// A byte with one of these bits may be odd right behind a run.
 const COLON: u8 = 4;
 const POINT_OR_SIGN: u8 = 8;
 const ODD_NEXT: u8 = COLON | POINT_OR_SIGN;
 
-/// What each byte is of these.
+/// The bits above that each byte has.
 static ODD: [u8; 256] = {
     let mut odd = [0; 256];
     let mut byte = 0;
@@ -490,7 +490,7 @@ pub(crate) fn comments(text: &str) -> Vec<Span> {
     comments
 }
 
-/// Whether a part of a text has at most so many `;` outside of comments and strings.
+/// Whether a part of a text has at most `most` semicolons outside of comments and strings.
 pub(crate) fn has_semicolons_up_to(most: usize, source: &str, part: Span) -> bool {
     const WINDOW: usize = 4096;
     let bytes = &source.as_bytes()[..part.end as usize];
@@ -531,7 +531,7 @@ impl<'s> Lexer<'s> {
         word_end(self.bytes, at)
     }
 
-    /// What is left to read.
+    /// The bytes that are left to read.
     pub(super) fn rest(&self) -> &'s [u8] {
         &self.bytes[self.pos..]
     }
@@ -555,7 +555,7 @@ impl<'s> Lexer<'s> {
     fn scan(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
         match STARTS[first as usize] {
             Start::Run(run) => {
-                // Without branches on the kind: no processor foresees which token follows.
+                // No branch depends on the kind: processors cannot predict which token follows.
                 let word = self.word_end(start + 1) - (start + 1);
                 let length = 1 + if run.has_word { word } else { 0 };
                 let end = start + length;
@@ -572,7 +572,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A token that is more, or less, than a byte and the word that follows.
+    /// A token with more or fewer bytes than its first byte and the word that follows.
     fn odd_run(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
         let next = self.bytes.get(start + 1).copied().unwrap_or(0);
         let (kind, end) = match first {
@@ -597,7 +597,7 @@ impl<'s> Lexer<'s> {
         Token::punct(bytes, start as u32, on_new_line)
     }
 
-    /// A token that few texts have often.
+    /// A token of a kind that is rare in most texts.
     fn rare(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
         let next = self.bytes.get(start + 1).copied().unwrap_or(0);
         match first {

@@ -1,4 +1,4 @@
-//! Listings of cuobjdump: PTX among other things, and no PTX as a whole.
+//! Listings of cuobjdump: they contain PTX, but are not PTX as a whole.
 
 /// What the line above a part of a listing says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Heading {
     Member,
 }
 
-/// The heading that a line is. In a concatenated entry, headings stand after a tab.
+/// The heading on a line, if any. In a concatenated entry, headings stand after a tab.
 pub(crate) fn heading(line: &[u8]) -> Option<Heading> {
     let line = line.trim_ascii();
     if line.starts_with(b"member ") && line.ends_with(b":") {

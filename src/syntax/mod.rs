@@ -50,8 +50,8 @@ pub use tree::{
 };
 pub(crate) use tree::{parse_function, parse_next};
 
-// The reader of `check`, which skips what it does not judge. Public for tests and fuzz targets
-// only: it may change at any time.
+// The reader of `check`, which skips the statements that `check` does not judge. It is public for
+// tests and fuzz targets only, and may change at any time.
 #[doc(hidden)]
 pub use grammar::{RawGuard, RawInstruction, RawOperand, Shape, parse_instruction};
 pub(crate) use reader::read_part;

@@ -1,8 +1,8 @@
-//! Skips statements that nobody asks for, without tokens.
+//! Skips statements that nobody asks for, without reading tokens.
 //!
 //! Most of a module is ordinary instructions, comments between them and `.loc`. This code skips
-//! those whose shape leaves no doubt, and leaves everything else to the reader. Without it, the
-//! reader gives the same result, only slower.
+//! statements whose shape leaves no doubt, and leaves everything else to the reader. Without this
+//! code, the reader gives the same result, only slower.
 
 use super::blocks::{FoundStop, Stops};
 use super::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
@@ -33,7 +33,7 @@ pub(super) struct Ordinary<'s> {
 }
 
 /// The kind for each first byte. Wanted opcodes start with the letter `initial`, given in lower
-/// case, or with its upper case.
+/// case, or with the same letter in upper case.
 pub(super) const fn starts(initial: u8) -> [Start; 256] {
     let mut starts = [Start::Other; 256];
     let mut byte = 0u8;
@@ -54,7 +54,8 @@ pub(super) const fn starts(initial: u8) -> [Start; 256] {
 }
 
 impl<'s> Ordinary<'s> {
-    /// Skips all but the opcodes of `initial`. The table is that of [`starts`] for `initial`.
+    /// Skips all statements but those whose opcode starts with `initial`. `starts` is the table
+    /// that [`starts`] gives for `initial`.
     pub(super) fn new(bytes: &'s [u8], initial: u8, starts: &'static [Start; 256]) -> Ordinary<'s> {
         Ordinary { bytes, stops: Stops::new(bytes, initial), initial, starts }
     }
@@ -69,8 +70,8 @@ impl<'s> Ordinary<'s> {
         }
     }
 
-    /// Skips from an offset between statements to a later one between statements. The skipped
-    /// statements are complete and declare nothing.
+    /// Skips from an offset between two statements to a later such offset. The skipped statements
+    /// are complete and declare nothing.
     #[inline]
     pub(super) fn skip(&mut self, mut at: usize) -> usize {
         loop {
@@ -99,8 +100,8 @@ impl<'s> Ordinary<'s> {
         if self.start(at) == Start::Word { self.instruction(at) } else { None }
     }
 
-    /// Skips from inside an ordinary instruction to after its `;`, or further, to the start or
-    /// end of a statement after it. `None` if the instruction is not ordinary, or is a label.
+    /// Skips from inside an ordinary instruction to after its `;`, or further, to the start or the
+    /// end of a later statement. `None` if the statement is a label, or not ordinary.
     #[inline]
     fn instruction(&mut self, mut at: usize) -> Option<usize> {
         let mut start = None;
@@ -174,7 +175,7 @@ impl<'s> Ordinary<'s> {
     }
 }
 
-/// A `.loc` directive, if nothing after it might belong to it.
+/// A `.loc` directive that ends for certain: no token after it might belong to it.
 pub(crate) struct LocDirective {
     /// Offset of its first number.
     pub(crate) numbers: usize,

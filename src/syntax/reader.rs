@@ -17,12 +17,13 @@ use crate::source::Span;
 
 /// Receives what the reader finds, in the order of the text.
 pub trait Handler<'s> {
-    /// The letter, in lower case, that every wanted opcode starts with. The opcode may have its
-    /// upper case, or two underscores before it. The reader may skip all other opcodes.
+    /// The letter, in lower case, that every wanted opcode starts with. An opcode may also start
+    /// with the same letter in upper case, or have two underscores before it. The reader may skip
+    /// all other opcodes.
     const INITIAL: u8;
 
     /// Whether statements with this opcode are wanted. The reader asks for the opcode up to its
-    /// first dot. If that is not wanted but starts with the letter, the reader also asks for
+    /// first dot. If that part is not wanted but starts with the letter, the reader also asks for
     /// the opcode with the modifiers that adjoin it.
     fn wants(&self, opcode: &str) -> bool;
 
@@ -36,7 +37,7 @@ pub trait Handler<'s> {
 /// A wanted statement.
 #[derive(Debug)]
 pub struct WantedStatement<'t> {
-    /// Its tokens; the last is `;`, unless that is missing.
+    /// The tokens of the statement. The last one is `;`, unless it is missing.
     pub tokens: &'t [Token],
     /// The tokens as an instruction.
     pub parsed: Result<RawInstruction, Failure>,
@@ -79,7 +80,7 @@ pub enum ProblemKind {
     UnknownTarget,
     /// A `.target` that the `.version` does not have yet.
     NewerTarget {
-        /// The lowest version that has it.
+        /// The lowest version that has the target.
         since: PtxVersion,
         /// The number of the `.version`.
         version: Span,
@@ -147,7 +148,7 @@ struct Reader<'s, 'h, H> {
     bytes: &'s [u8],
     pos: usize,
     context: Context<'s>,
-    /// Skips statements that need no reading. [`read_plainly`] does without it.
+    /// Skips statements that need no reading. [`read_plainly`] does without this field.
     ordinary: Option<Ordinary<'s>>,
     /// The tokens of the current statement, kept to reuse the allocation.
     tokens: Vec<Token>,
@@ -295,8 +296,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 && self.handler.wants(&self.source[opcode..modifiers_end(self.bytes, end)])
     }
 
-    /// Skips a statement that starts like no other. If it contains a wanted opcode, hands it
-    /// over instead; it then fails to parse.
+    /// Skips a statement whose start fits no kind of statement. If it contains a wanted opcode,
+    /// hands the statement over instead, and it fails to parse.
     fn malformed(&mut self, start: usize) {
         let mut lexer = Lexer::new(self.source, start);
         let mut last = None;
@@ -330,7 +331,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn statement_tokens(&mut self, start: usize, tokens: &mut Vec<Token>) -> usize {
         let mut lexer = Lexer::new(self.source, start);
         let mut braces = 0usize;
-        // Words before the operands: the guard's and the opcode.
+        // The words left before the operands: the guard's and the opcode.
         let mut words = 1 + usize::from(self.bytes[start] == b'@');
         let mut operands = false;
         loop {
@@ -340,7 +341,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             };
             match token.kind() {
                 TokenKind::UnclosedComment => {
-                    // Read again as trivia, which reports it.
+                    // The caller reads the comment again as trivia, and reports it.
                     return before;
                 }
                 TokenKind::UnclosedString => {
@@ -383,7 +384,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
         match token.kind() {
             _ if !last.ends_operand() || !operands => false,
-            // It may follow a cast.
+            // This constant may follow a cast.
             TokenKind::Ident if token.span().text(self.source) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
             TokenKind::Dot => DIRECTIVES.contains(&token.span().text(self.source)),
@@ -416,7 +417,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 Some(b'}') if braces > 0 => braces -= 1,
                 Some(b'\n') if !self.line_starts_wanted(at + 1) => {}
                 stop => {
-                    // A wanted statement, a `}` or the end of the text cuts it off.
+                    // A wanted statement, a `}` or the end of the text cuts the statement off.
                     self.pos = at;
                     if stop.is_some() || !self.at_unclosed(from) {
                         let last = self.last_token_end(from, at);
@@ -435,8 +436,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.bytes.get(at).is_some_and(|&byte| is_word_start(byte)) && self.starts_wanted(at)
     }
 
-    /// Whether the text ends inside a comment or string after `from`. That is already reported,
-    /// and explains a missing `;`.
+    /// Whether the text ends inside a comment or string after `from`. The comment or string is
+    /// already reported, and explains a missing `;`.
     fn at_unclosed(&self, from: usize) -> bool {
         let mut lexer = Lexer::new(self.source, from);
         std::iter::from_fn(|| lexer.token()).any(|token| {
@@ -701,13 +702,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Offset after the block that starts here, if it has plain data only.
+    /// Offset after the block that opens at `open`, if the block holds only plain data.
     fn block_end(&mut self, open: usize) -> Option<usize> {
         self.ordinary.as_mut()?.block(open + 1)
     }
 
-    /// Closes everything that is open at the body of a function, and reports it: bodies do not
-    /// nest, though a function may declare others.
+    /// Reports and closes every block that is open where the body of a function starts: bodies do
+    /// not nest, though a function may declare others.
     fn leave_function(&mut self, header: Span, name: Option<Span>) {
         let Some(open) = self.context.innermost() else { return };
         let kind = ProblemKind::UnclosedBrace { found: header };

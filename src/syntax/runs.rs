@@ -1,12 +1,12 @@
-//! Usual tokens, a block of bytes at a time: no processor foresees which token follows, so that
-//! a branch on each would cost most of the time.
+//! Usual tokens, a block of bytes at a time. Processors cannot predict which token follows, so that
+//! a branch on each token would cost most of the time.
 
 use super::lexer::{Lexer, Token, is_blank, is_word, is_word_start};
 
 /// Bytes in a block: one for each bit of a set.
 const BLOCK: usize = u64::BITS as usize;
 
-/// The sets of places that a block has.
+/// The sets of places in a block, by number.
 const LETTER: usize = 0;
 const DIGIT: usize = 1;
 const BLANK: usize = 2;
@@ -15,10 +15,10 @@ const LINE_BREAK: usize = 3;
 const PREFIX: usize = 4;
 /// Punctuation of one byte.
 const PUNCT: usize = 5;
-/// Of this, what may be a part of a number or of `::`.
+/// The punctuation that may be part of a number or of `::`.
 const SIGN: usize = 6;
 
-/// The sets that each byte belongs to: for each, the lowest bit of the byte with its number.
+/// The sets that each byte belongs to: if it belongs to set `n`, the lowest bit of byte `n` is set.
 static SETS: [u64; 256] = {
     let mut sets = [0; 256];
     let mut byte = 0u8;
@@ -46,7 +46,7 @@ static SETS: [u64; 256] = {
 /// The sets of places in a block.
 #[inline]
 fn sets(block: &[u8; BLOCK]) -> [u64; 8] {
-    // Eight bytes of the block give a byte of each set.
+    // Eight bytes of the block give one byte of each set.
     let mut rows = [0; 8];
     for (row, bytes) in rows.iter_mut().zip(block.as_chunks::<8>().0) {
         for (at, byte) in bytes.iter().enumerate() {
@@ -59,7 +59,7 @@ fn sets(block: &[u8; BLOCK]) -> [u64; 8] {
 /// Byte `b` of word `a` becomes byte `a` of word `b`.
 #[inline]
 fn transposed(mut rows: [u64; 8]) -> [u64; 8] {
-    // Halves of ever smaller squares change places.
+    // Swaps the off-diagonal quarters of ever smaller squares.
     for (side, low) in
         [(4, 0x0000_0000_ffff_ffff), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)]
     {
@@ -73,9 +73,9 @@ fn transposed(mut rows: [u64; 8]) -> [u64; 8] {
 }
 
 impl Lexer<'_> {
-    /// Reads the tokens of a block that are words, with a `.` or `%` perhaps, numbers of digits and
-    /// letters, or punctuation; stops before what may be another token, or none. Tells whether
-    /// more may follow; otherwise, [`Lexer::token`] has the next one.
+    /// Reads the usual tokens of a block: words, perhaps with a `.` or `%` before them, numbers of
+    /// digits and letters, and punctuation. Stops before anything else. Returns whether more usual
+    /// tokens may follow; if not, [`Lexer::token`] reads the next token.
     #[inline]
     pub(super) fn usual_tokens(&mut self, tokens: &mut Vec<Token>) -> bool {
         let Some(block) = self.rest().first_chunk::<BLOCK>() else { return false };
@@ -83,7 +83,7 @@ impl Lexer<'_> {
 
         let word = letter | digit;
         let words = word & !(word << 1 | prefix << 1);
-        // A sum carries from the start of a run of bits to behind its end.
+        // The sum carries from the start of a run of bits to behind its end.
         let behind_numbers = (words & digit).wrapping_add(word) & !word;
         let odd = !(word | blank | prefix | punct)
             | prefix & !(letter >> 1)
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::testing::Numbers;
 
-    /// Blocks have the tokens that the text has one by one.
+    /// Reading in blocks gives the same tokens as reading them one by one.
     #[test]
     fn usual_tokens_are_tokens() {
         let pieces = [

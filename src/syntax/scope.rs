@@ -9,7 +9,7 @@ use crate::source::Span;
 /// A declared name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'s> {
-    /// The kind of thing that it names.
+    /// The kind of thing that the name stands for.
     pub kind: SymbolKind<'s>,
     /// The name in its declaration.
     pub span: Span,
@@ -82,7 +82,8 @@ struct Wider {
 pub struct Context<'s> {
     /// The `.version` in force, and its place.
     pub version: Option<(PtxVersion, Span)>,
-    /// The `.target` in force, and its place. Of several, the last one counts, as in ptxas.
+    /// The `.target` in force, and its place. If a directive names several, the last one counts, as
+    /// in ptxas.
     pub target: Option<(Target, Span)>,
     /// Whether the text is a module rather than a bare list of statements.
     pub is_module: bool,
@@ -90,7 +91,7 @@ pub struct Context<'s> {
     pub(crate) function: Option<Span>,
     /// Where the header of the enclosing function starts.
     pub(crate) header: Option<u32>,
-    /// Whether the names of special registers name ordinary registers.
+    /// Whether ordinary registers have the names of special registers.
     pub(crate) names_registers: bool,
     entries: Vec<Entry<'s>>,
     /// The number of entries that the maps have. Names of a function without wanted statements
@@ -122,7 +123,7 @@ struct Scope {
 }
 
 impl<'s> Context<'s> {
-    /// The context after a text with this version and target, without the names that the text
+    /// The context after a text with this version and target, but without the names that the text
     /// declares.
     pub(crate) fn after_gates(gates: Gates) -> Context<'s> {
         let Gates { version, target } = gates;
@@ -166,8 +167,8 @@ impl<'s> Context<'s> {
         Some((found.symbol, found.depth))
     }
 
-    /// The entry for `%r7` is that of `%r<10>`. ptxas splits off all trailing digits, so
-    /// `r1<10>` declares no usable name, and `%r07` is `%r7`.
+    /// The entry of the range that holds a name: `%r<10>` for `%r7`. ptxas splits off all trailing
+    /// digits, so `r1<10>` declares no usable name, and `%r07` is `%r7`.
     fn resolve_range(&self, name: &str) -> Option<&Entry<'s>> {
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let at = *self.ranges.get(base)?;
@@ -199,7 +200,7 @@ impl<'s> Context<'s> {
         let far = links(next).jump.unwrap_or(next);
         let farther = links(far).jump.unwrap_or(far);
         let depth = |at| links(at).depth;
-        // Two jumps of one length join into one.
+        // Two jumps of the same length are joined to one.
         let join = depth(next) - depth(far) == depth(far) - depth(farther);
         Wider {
             next: Some(next),
@@ -332,7 +333,7 @@ mod tests {
             context.open(at as u32);
             let span = Span::at(at as u32);
             context.declare_range("%r", count, SymbolKind::Register(".b32"), span);
-            // Some at once, some one by one.
+            // `settle` takes in several ranges at once, or a single one.
             if at % 7 < 3 {
                 context.settle();
             }

@@ -56,7 +56,7 @@ impl<'x> Inserted<'x> {
         let tree = statement.tree();
         let end = statement.first_token() + statement.tokens().len();
         let place = comments_end(tree.source(), pieces_behind(tree, end), statement.span().end);
-        // What follows a label stands where statements do.
+        // Text behind a label takes the indentation of the statement that follows the label.
         let is_label = matches!(statement.kind(), StatementKind::Label(_));
         let neighbour = statement.next().filter(|_| is_label).unwrap_or(statement);
         let indentation = indentation(tree.source(), neighbour.span().start);
@@ -76,7 +76,7 @@ impl<'x> Inserted<'x> {
         (place, self.behind(tree.source(), place, indentation))
     }
 
-    /// The text behind a place.
+    /// The new text for an insertion behind a place.
     fn behind(&self, source: &str, place: u32, indentation: &str) -> String {
         let text = self.laid_out(indentation, line_end(source));
         if ends_line(source, place) {
@@ -88,7 +88,7 @@ impl<'x> Inserted<'x> {
         }
     }
 
-    /// Whether what follows the text must stand on another line, or should.
+    /// Whether what follows the text must or should stand on another line.
     fn wants_lines(&self) -> bool {
         self.tree.source().contains('\n') || self.ends_in_line_comment()
     }
@@ -98,7 +98,7 @@ impl<'x> Inserted<'x> {
         last.is_some_and(|it| it.span.text(self.tree.source()).starts_with("//"))
     }
 
-    /// The text with an indentation on all lines but the first, and these line breaks.
+    /// The text with an indentation on all lines but the first, and with the line breaks given.
     fn laid_out(&self, indentation: &str, line_end: &str) -> String {
         let source = self.tree.source();
         let tokens = self.tree.tokens();

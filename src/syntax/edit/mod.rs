@@ -52,26 +52,25 @@ pub(crate) use words::is_name;
 /// # Ok::<(), syntax::EditsError>(())
 /// ```
 ///
-/// An edit that contradicts an earlier one is refused, and so is text that is not what its name
-/// says; what was refused changes nothing. Statements that are not edited stay what they are,
-/// byte for byte. So do comments: only those between the first and the last token of what is
-/// removed or replaced go with it.
+/// An edit is refused if it contradicts an earlier one, or if its text is of the wrong kind. A
+/// refused edit changes nothing. Statements that are not edited stay the same, byte for byte. So do
+/// comments, except those between the first and the last token of a removed or replaced part.
 ///
-/// Inserted text takes the indentation of its neighbour and the line breaks of the text. What is
-/// inserted at one place stands in the order of the calls.
+/// Inserted text takes the indentation of its neighbour and the line breaks of the text. Texts that
+/// are inserted at one place stand in the order of the calls.
 #[derive(Clone, Debug)]
 pub struct Edits<'t> {
     tree: &'t Tree<'t>,
     changes: Vec<Change>,
-    /// What changes replace: the end of each part, by its start. They do not overlap.
+    /// The parts that changes replace: the end of each, by its start. They do not overlap.
     claims: BTreeMap<u32, u32>,
-    /// What must stay, since something was inserted at it.
+    /// The parts that must stay, since text was inserted at them.
     anchors: BTreeSet<(u32, u32)>,
-    /// What functions get, by their starts.
+    /// New parameters and registers, by the start of their function.
     additions: BTreeMap<u32, Additions<'t>>,
-    /// Read when they are first asked for.
+    /// The words of the text, read at the first call that needs them.
     words: Option<Words<'t>>,
-    /// How many names are fresh.
+    /// The number of fresh names so far.
     fresh: usize,
 }
 
@@ -85,7 +84,7 @@ struct Change {
 /// The order of texts that are inserted at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
-    /// A part of what ends there.
+    /// Text that belongs to what stands in front of it.
     Part,
     After,
     Before,
@@ -95,7 +94,7 @@ enum Side {
 struct Additions<'t> {
     function: Function<'t>,
     parameters: Vec<String>,
-    /// The names of each type.
+    /// The names of the new registers, with their type.
     registers: Vec<(String, Vec<String>)>,
 }
 
@@ -106,16 +105,17 @@ pub enum EditsError {
     /// A statement, an instruction, an operand or a function of another tree.
     #[error("this is no part of the tree that is edited")]
     OtherTree,
-    /// An earlier edit changes the same, or removes it, or stands beside what would be removed.
+    /// An earlier edit changes or removes the same part, or inserts text at a part that would be
+    /// removed.
     #[error("an earlier edit changes this part of the text, too")]
     Conflict {
-        /// What the earlier edit changes, or stands beside.
+        /// The part that the earlier edit changes, or at which it inserts text.
         span: Span,
     },
-    /// A text that is not what was asked for.
+    /// The text is of the wrong kind.
     #[error("`{text}` is not {wanted}")]
     Unfit {
-        /// What it should be.
+        /// The kind that is wanted.
         wanted: EditedPart,
         /// The text.
         text: String,
@@ -126,10 +126,11 @@ pub enum EditsError {
     /// A name that the text has already.
     #[error("the text has the name `{0}` already")]
     Taken(String),
-    /// Edits that fit each by itself, but together or here change what another statement is.
+    /// Each edit is valid by itself, but together, or at their places, they change what another
+    /// statement is.
     #[error("the edits would change how the text around them is read")]
     Disturbs {
-        /// The statement of the old text that would not stay what it is, or the new error.
+        /// The statement of the old text that would change, or the new error.
         span: Span,
     },
     /// The new text would be longer than 4 GiB.
@@ -220,7 +221,7 @@ impl<'t> Edits<'t> {
     /// Inserts statements before another one, and before the comments right above that.
     ///
     /// # Errors
-    /// If the text is not whole statements, or the other one is removed or replaced.
+    /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_before(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
         let text = Inserted::new(text)?;
@@ -233,7 +234,7 @@ impl<'t> Edits<'t> {
     /// Inserts statements after another one, and after the comments behind that on its line.
     ///
     /// # Errors
-    /// If the text is not whole statements, or the other one is removed or replaced.
+    /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_after(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
         let text = Inserted::new(text)?;
@@ -243,7 +244,7 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// Replaces an operand, or an element of one, with its sign and selector.
+    /// Replaces an operand, or an element of an operand, together with its sign and selector.
     ///
     /// # Errors
     /// If the text is not an operand, or the operand or its statement is edited already.
@@ -262,12 +263,12 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// Inserts a modifier, such as `.sat`, before the one with a number; after the last one for
-    /// their count.
+    /// Inserts a modifier, such as `.sat`, before the modifier with index `at`. If `at` is the
+    /// number of modifiers, inserts it behind the last one.
     ///
     /// # Errors
-    /// If the text is not a modifier, the number is greater than the count, or the instruction
-    /// is removed or replaced.
+    /// If the text is not a modifier, `at` is greater than the number of modifiers, or the
+    /// instruction is removed or replaced.
     pub fn insert_modifier(
         &mut self,
         instruction: &Instruction<'t>,
@@ -283,11 +284,11 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// Replaces the modifier with a number.
+    /// Replaces the modifier with index `at`.
     ///
     /// # Errors
-    /// If the text is not a modifier, there is no such modifier, or it or its instruction is
-    /// edited already.
+    /// If the text is not a modifier, there is no such modifier, or the modifier or its instruction
+    /// is edited already.
     pub fn replace_modifier(
         &mut self,
         instruction: &Instruction<'t>,
@@ -301,10 +302,10 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// Removes the modifier with a number.
+    /// Removes the modifier with index `at`.
     ///
     /// # Errors
-    /// If there is no such modifier, or it or its instruction is edited already.
+    /// If there is no such modifier, or the modifier or its instruction is edited already.
     pub fn remove_modifier(&mut self, instruction: &Instruction<'t>, at: usize) -> Result<()> {
         let modifier = self.modifier(instruction, at)?;
         self.claim(modifier)?;
@@ -318,7 +319,7 @@ impl<'t> Edits<'t> {
         instruction.modifiers().nth(at).ok_or(EditsError::Missing(EditedPart::Modifier))
     }
 
-    /// Gives an instruction a guard, such as `@!%p1`, in place of the one that it has.
+    /// Gives an instruction a guard, such as `@!%p1`. The new guard replaces an old one.
     ///
     /// # Errors
     /// If the text is not a guard, or the guard or its instruction is edited already.
@@ -341,7 +342,7 @@ impl<'t> Edits<'t> {
     /// Removes the guard of an instruction.
     ///
     /// # Errors
-    /// If it has none, or the guard or its instruction is edited already.
+    /// If the instruction has no guard, or the guard or the instruction is edited already.
     pub fn remove_guard(&mut self, instruction: &Instruction<'t>) -> Result<()> {
         self.own(instruction.tokens())?;
         let guard = instruction.guard().ok_or(EditsError::Missing(EditedPart::Guard))?;
@@ -369,8 +370,8 @@ impl<'t> Edits<'t> {
         self.rename_each(places.into_iter().map(|place| (place, name.into())).collect())
     }
 
-    /// [`Edits::rename`] for the registers of a range, each with its number. `places` are those
-    /// of the names with their numbers, and of the names that stand before a `<`.
+    /// Like [`Edits::rename`], for the registers of a range. `places` holds the span of each name
+    /// with the number behind it; a name before a `<` has an empty number.
     pub(crate) fn rename_range(
         &mut self,
         places: impl IntoIterator<Item = (Span, String)>,
@@ -399,12 +400,12 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// A register of a type, such as `.b32`, that the text does not have. It is declared at the
-    /// start of the function's body, behind the declarations there, and gets a name that nothing
-    /// else in the text has.
+    /// Declares a new register of a type such as `.b32`, and returns its name, which nothing else
+    /// in the text has. The declaration goes to the start of the function's body, behind the
+    /// declarations there.
     ///
     /// # Errors
-    /// If the text is not a type, or the function has no body, or that is removed or replaced.
+    /// If the text is not a type, or the function's body is missing, removed or replaced.
     pub fn fresh_register(&mut self, function: &Function<'t>, ty: &str) -> Result<String> {
         self.own(function.head())?;
         fit(words::is_type(ty), EditedPart::Type, ty)?;
@@ -419,8 +420,8 @@ impl<'t> Edits<'t> {
         Ok(name)
     }
 
-    /// A name for a label that nothing else in the text has. Whoever inserts the label writes
-    /// `NAME:`.
+    /// A name for a label that nothing else in the text has. The caller inserts the label itself,
+    /// as `NAME:`.
     pub fn fresh_label(&mut self) -> String {
         self.fresh("$vptx_")
     }
@@ -475,8 +476,8 @@ impl<'t> Edits<'t> {
             self.change(Span::at(place), Side::Part, text);
         }
         let Some(body) = function.body().filter(|_| !registers.is_empty()) else { return };
-        // The last declaration at the start with nothing inserted before it: a register is
-        // declared before it is used.
+        // Registers must be declared before they are used. They follow the declarations at the
+        // start of the body, up to the first one that is edited or has text inserted at it.
         let is_kept = |it: &Statement<'t>| {
             let Span { start, end } = it.span();
             matches!(it.kind(), StatementKind::Declaration(_))
@@ -494,7 +495,7 @@ impl<'t> Edits<'t> {
         self.change(Span::at(place), Side::Part, text);
     }
 
-    /// Whether the new text has no new error, and every statement that is not edited.
+    /// Checks that the new text has no new error, and still has every statement that is not edited.
     fn check(&self, edited: &Edited) -> Result<()> {
         let new = parse(edited.text());
         let old = self.tree.errors();
@@ -540,10 +541,10 @@ impl<'t> Edits<'t> {
         self.changes.push(Change { span, side, text });
     }
 
-    /// Whether tokens belong to the tree.
+    /// Checks that tokens belong to the tree.
     fn own(&self, tokens: &[Token]) -> Result<()> {
         let all = self.tree.tokens().as_ptr_range();
-        // An operand that is missing has no tokens, and may be the last.
+        // A missing operand has no tokens, so that its empty slice may stand at the end of all.
         let is_own = all.contains(&tokens.as_ptr()) || tokens.as_ptr() == all.end;
         if is_own { Ok(()) } else { Err(EditsError::OtherTree) }
     }
@@ -559,7 +560,7 @@ impl<'t> Edits<'t> {
         Some(Span::new(start, end))
     }
 
-    /// Whether no earlier edit is about a part of the text.
+    /// Checks that no earlier edit touches a part of the text.
     fn unclaimed(&self, part: Span) -> Result<()> {
         let around = self.claim_at(part.start).filter(|it| it.end > part.start || *it == part);
         let inside = self.claims.range(part.start..part.end).next();
@@ -575,14 +576,14 @@ impl<'t> Edits<'t> {
         }
     }
 
-    /// Keeps other edits off what this one replaces.
+    /// Reserves a part of the text for one edit, which replaces it.
     fn claim(&mut self, part: Span) -> Result<()> {
         self.unclaimed(part)?;
         self.claims.insert(part.start, part.end);
         Ok(())
     }
 
-    /// Keeps something in the text, as another text is inserted at it.
+    /// Protects a part of the text from removal, as another text is inserted at it.
     fn anchor(&mut self, part: Span) -> Result<()> {
         if let Some(span) = self.claim_at(part.start).filter(|claim| part.end <= claim.end) {
             return Err(EditsError::Conflict { span });
@@ -596,12 +597,12 @@ fn whole(tokens: &[Token]) -> Span {
     tokens[0].span().to(tokens[tokens.len() - 1].span())
 }
 
-/// Whether a text is a part of what was asked for.
+/// Refuses a text unless it is of the wanted kind.
 fn fit(is_fit: bool, wanted: EditedPart, text: &str) -> Result<()> {
     if is_fit { Ok(()) } else { Err(EditsError::Unfit { wanted, text: text.into() }) }
 }
 
-/// Whether a text is one instruction without errors, and that fulfils a condition.
+/// Whether a text is one instruction without errors that fulfils a condition.
 fn is_instruction(text: &str, is_fit: impl FnOnce(&Instruction<'_>) -> bool) -> bool {
     if text.len() > MAX_LEN {
         return false;

@@ -48,20 +48,22 @@ impl Edited {
         &self.inverse
     }
 
-    /// Where a part of the old text stands in the new one. Text that is inserted right before or
-    /// behind it is no part of it; what replaces some of it is. Offsets are spans without
-    /// length.
+    /// Where a part of the old text stands in the new one. A text that is inserted right before or
+    /// behind the part does not belong to it; a text that replaces some of the part does. An offset
+    /// is a span without length.
     pub fn to_new(&self, old: Span) -> Span {
         moved(old, &self.edits, &self.inverse)
     }
 
-    /// Where a part of the new text stood in the old one; for what was inserted, the place where.
+    /// Where a part of the new text stood in the old one. For inserted text, the place of the
+    /// insertion.
     pub fn to_old(&self, new: Span) -> Span {
         moved(new, &self.inverse, &self.edits)
     }
 }
 
-/// Moves a part of one text to another, where the second edits stand for the first.
+/// Moves a part of one text to another: the edits `from` have their places in the one text, and
+/// `to` in the other.
 fn moved(part: Span, from: &[Edit], to: &[Edit]) -> Span {
     let next = from.partition_point(|edit| edit.span.end <= part.start);
     let start = match from.get(next) {
@@ -79,7 +81,7 @@ fn moved(part: Span, from: &[Edit], to: &[Edit]) -> Span {
     Span::new(start, end)
 }
 
-/// Moves an offset that stands behind so many edits.
+/// Moves an offset that stands behind `count` edits.
 fn moved_behind(offset: u32, count: usize, from: &[Edit], to: &[Edit]) -> u32 {
     match count.checked_sub(1) {
         Some(last) => to[last].span.end + (offset - from[last].span.end),

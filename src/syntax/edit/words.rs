@@ -39,8 +39,8 @@ impl<'t> Words<'t> {
         rests.into_iter().any(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
-    /// The name with a number among those that start like this, or nearly so, and that nothing
-    /// in the text has.
+    /// A name with a number that nothing in the text has. It starts with `start`, or, if a word of
+    /// the text does so, with a variation of it.
     pub(super) fn fresh(&self, start: &str, number: usize) -> String {
         let is_free = |start: &String| {
             let from = (Bound::Included(&**start), Bound::Unbounded);

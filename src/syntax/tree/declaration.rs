@@ -49,12 +49,12 @@ impl<'t> Declaration<'t> {
         Some(self.reading().ty).filter(|ty| !ty.is_empty())
     }
 
-    /// The names that it declares.
+    /// The names that the declaration has.
     pub fn names(&self) -> impl Iterator<Item = DeclaredName<'t>> + use<'t> {
         self.pieces().filter_map(|(_, name)| name)
     }
 
-    /// What stands between the commas, with the names that there are.
+    /// The pieces between the commas, each with the name that it declares, if any.
     pub(super) fn pieces(
         &self,
     ) -> impl Iterator<Item = (Operand<'t>, Option<DeclaredName<'t>>)> + use<'t> {
@@ -72,7 +72,7 @@ impl<'t> Declaration<'t> {
                 TokenKind::Punct([b')', 0]) => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            // An alignment may have a name.
+            // `WARP_SZ` may be an alignment.
             token.kind() == TokenKind::Ident
                 && depth == 0
                 && token.span().text(self.source) != "WARP_SZ"
@@ -85,7 +85,7 @@ impl<'t> Declaration<'t> {
     }
 }
 
-/// State space and type that some words say.
+/// The state space and the type that some words contain.
 fn read_words<'t>(source: &'t str, words: &'t [Token]) -> Reading<'t> {
     let mut reading = Reading::default();
     for word in words {
@@ -116,7 +116,7 @@ impl<'t> DeclaredName<'t> {
         self.tokens[0].span()
     }
 
-    /// What it names.
+    /// The kind of thing that the name stands for.
     pub fn kind(&self) -> SymbolKind<'t> {
         self.kind
     }
@@ -148,12 +148,12 @@ impl<'t> DeclaredName<'t> {
         Some(Operand::whole(self.source, &self.tokens[equals + 1..], place))
     }
 
-    /// The names of other things in its dimensions and in its value, in the order of the text.
+    /// The names of other things in the dimensions and in the value, in the order of the text.
     pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
         let (source, tokens) = (self.source, self.tokens);
         let equals = self.equals().unwrap_or(tokens.len());
         let others = (1..tokens.len()).filter(move |&at| {
-            // `generic(x)` and `filter_mode = linear` have words of their own.
+            // In `generic(x)` and `filter_mode = linear`, some words are no names.
             let is_word = |next: &Token| next.is(b'(') || next.is(b'=');
             let is_held = at > equals + 1 && tokens[at - 1].is(b'=');
             !is_held && !tokens.get(at + 1).is_some_and(is_word)
@@ -178,7 +178,7 @@ impl<'t> DeclaredName<'t> {
         (depth > 0).then(|| Span::at(self.tokens[end - 1].span().end))
     }
 
-    /// All of it, from the name to the value.
+    /// The tokens from the name to the end of the value.
     pub fn tokens(&self) -> &'t [Token] {
         self.tokens
     }
@@ -210,10 +210,10 @@ struct Layout {
     /// `.entry` or `.func`
     keyword: usize,
     name: Option<usize>,
-    /// From `(` to before `)`.
+    /// From the `(` to the token before the `)`.
     results: Option<(usize, usize)>,
     parameters: Option<(usize, usize)>,
-    /// Behind the parameters.
+    /// The first token behind the parameters.
     rest: usize,
 }
 
@@ -265,12 +265,12 @@ impl<'t> Function<'t> {
         Function { statement, layout: Layout::of(statement.source(), statement.head()) }
     }
 
-    /// Its statement.
+    /// The function's statement.
     pub fn statement(&self) -> Statement<'t> {
         self.statement
     }
 
-    /// Whether it is a kernel.
+    /// Whether this is a kernel or a device function.
     pub fn kind(&self) -> FunctionKind {
         match self.head()[self.layout.keyword].span().text(self.statement.source()) {
             ".entry" => FunctionKind::Kernel,
@@ -285,23 +285,23 @@ impl<'t> Function<'t> {
         texts.find(|text| matches!(*text, ".visible" | ".extern" | ".weak" | ".common"))
     }
 
-    /// Its name; `None` if that is missing.
+    /// The function's name; `None` if it is missing.
     pub fn name(&self) -> Option<Span> {
         Some(self.head()[self.layout.name?].span())
     }
 
-    /// What it returns.
+    /// The parameters in which the function returns its results.
     pub fn results(&self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
         self.group(self.layout.results)
     }
 
-    /// Its parameters.
+    /// The function's parameters.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
         self.group(self.layout.parameters)
     }
 
-    /// The directives behind its parameters, such as `.maxntid 128, 1, 1`: the tokens of each,
-    /// from its dotted word on.
+    /// The directives behind the parameters, such as `.maxntid 128, 1, 1`: the tokens of each, from
+    /// its dotted word on.
     pub fn directives(&self) -> impl Iterator<Item = &'t [Token]> + use<'t> {
         let tokens = without_semicolon(&self.head()[self.layout.rest..]);
         let mut rest = tokens;
@@ -316,7 +316,8 @@ impl<'t> Function<'t> {
         })
     }
 
-    /// The statements of its body, without blocks inside of it; none if it is only declared.
+    /// The statements of the body, without those of nested blocks. None if the function is only
+    /// declared.
     pub fn statements(&self) -> Statements<'t> {
         match self.body() {
             Some(block) => block.children(),
@@ -324,17 +325,17 @@ impl<'t> Function<'t> {
         }
     }
 
-    /// The block that is its body; `None` if it is only declared.
+    /// The block that is the body; `None` if the function is only declared.
     pub fn body(&self) -> Option<Statement<'t>> {
         self.statement.children().next()
     }
 
-    /// The tokens of its header: up to the `{` of its body, or to the `;`.
+    /// The tokens of the header: up to the `{` of the body, or to the `;`.
     pub fn head(&self) -> &'t [Token] {
         self.statement.head()
     }
 
-    /// `(…)` before its name, and behind it, with both brackets.
+    /// The `(…)` before the function's name and the `(…)` behind it, brackets included.
     pub(in super::super) fn groups(&self) -> [Option<&'t [Token]>; 2] {
         let tokens = |(open, close): (usize, usize)| {
             let end = (close + 1).min(self.head().len());
@@ -352,12 +353,12 @@ impl<'t> Function<'t> {
 }
 
 impl<'t> Parameter<'t> {
-    /// From its state space to its name or dimensions.
+    /// The tokens from the state space to the name or the dimensions.
     pub fn tokens(&self) -> &'t [Token] {
         self.tokens
     }
 
-    /// Its name, with state space and type.
+    /// The parameter's name, with state space and type.
     pub fn name(&self) -> Option<DeclaredName<'t>> {
         let at = self.tokens.iter().position(|token| token.kind() == TokenKind::Ident)?;
         let kind = read_words(self.source, &self.tokens[..at]).kind();

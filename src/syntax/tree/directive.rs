@@ -84,7 +84,7 @@ impl<'t> Directive<'t> {
         Directive { source, tokens, kind: DirectiveKind::of(tokens[0].span().text(source)) }
     }
 
-    /// Its name, with the dot.
+    /// The directive's name, with the dot.
     pub fn name(&self) -> Span {
         match self.kind() {
             DirectiveKind::Dwarf => self.tokens[0].span().to(self.tokens[2].span()),
@@ -92,12 +92,12 @@ impl<'t> Directive<'t> {
         }
     }
 
-    /// What it is.
+    /// The kind of directive.
     pub fn kind(&self) -> DirectiveKind {
         self.kind
     }
 
-    /// The tokens behind its name, without the `;`.
+    /// The tokens behind the name, without the `;`.
     pub fn arguments(&self) -> &'t [Token] {
         let from = if self.kind() == DirectiveKind::Dwarf { 3 } else { 1 };
         match &self.tokens[from..] {
@@ -106,16 +106,16 @@ impl<'t> Directive<'t> {
         }
     }
 
-    /// What stands between its commas: the labels of `.branchtargets`, the functions of
-    /// `.alias`, the strings of `.pragma`.
+    /// The parts between the commas: the labels of `.branchtargets`, the functions of `.alias`, the
+    /// strings of `.pragma`.
     pub fn operands(&self) -> Operands<'t> {
         Operands::new(self.source, self.arguments(), false)
     }
 
-    /// The labels, functions and variables that it names, in the order of the text.
+    /// The labels, functions and variables that the directive names, in the order of the text.
     pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
         let arguments = match self.kind() {
-            // Others have words that name nothing.
+            // All words of `.loc` but the label behind `function_name` name nothing.
             DirectiveKind::Loc => {
                 let is_before = |token: &Token| token.span().text(self.source) == "function_name";
                 let at = self.arguments().iter().position(is_before);
@@ -156,7 +156,7 @@ impl<'t> Directive<'t> {
         self.arguments().first().filter(|_| is_version)?.span().text(self.source).parse().ok()
     }
 
-    /// The target that `.target` names; of several, the last, as in ptxas.
+    /// The target that `.target` names. If there are several, the last one, as in ptxas.
     pub fn target(&self) -> Option<Target> {
         let is_target = self.kind() == DirectiveKind::Target;
         let words = self.arguments().iter().rev().filter(|_| is_target);

@@ -9,7 +9,7 @@ use super::super::grammar::{Expected, Failure, Tokens, kind, punct, starts_const
 use super::super::lexer::{DOT, IDENT, NUMBER, Token, TokenKind};
 use crate::source::Span;
 
-/// What is added to a name, in bytes; the error if it has no value.
+/// The number of bytes that is added to a name; the error if the number has no value.
 pub type Offset = Option<Result<Constant, ConstantError>>;
 
 /// An instruction of any opcode, known or not.
@@ -18,7 +18,7 @@ pub struct Instruction<'t> {
     source: &'t str,
     /// Guard, opcode, operands, `;`.
     tokens: &'t [Token],
-    /// The place of the mnemonic among the tokens.
+    /// The index of the mnemonic among the tokens.
     opcode: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'t> Instruction<'t> {
         Instruction { source, tokens, opcode }
     }
 
-    /// Its guard predicate.
+    /// The guard predicate.
     pub fn guard(&self) -> Option<Guard> {
         let name = self.tokens[self.opcode.checked_sub(1)?].span();
         let span = self.tokens[0].span().to(name);
@@ -60,26 +60,26 @@ impl<'t> Instruction<'t> {
         tokens[self.opcode + 1..self.first_operand()].iter().map(|token| token.span())
     }
 
-    /// The opcode with all its modifiers, as the text has it from the first to the last.
+    /// The opcode as written, from its first word to its last modifier.
     pub fn opcode(&self) -> Span {
         self.mnemonic().to(self.tokens[self.first_operand() - 1].span())
     }
 
-    /// The operands: what stands between commas outside of all brackets.
+    /// The operands: the parts between commas outside of all brackets.
     pub fn operands(&self) -> Operands<'t> {
         let is_call = self.mnemonic().text(self.source) == "call";
         Operands::new(self.source, &self.tokens[self.first_operand()..], is_call)
     }
 
-    /// The names in its guard and its operands, in the order of the text: registers, special
+    /// The names in the guard and the operands, in the order of the text: registers, special
     /// registers, labels and symbols.
     pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
-        // Modifiers are none.
+        // Modifiers are no names.
         let operands: &'t [Token] = &self.tokens[self.opcode + 1..];
         self.guard().map(|guard| guard.name).into_iter().chain(names(self.source, operands))
     }
 
-    /// Its tokens, from the guard or mnemonic to the `;`.
+    /// The tokens, from the guard or mnemonic to the `;`.
     pub fn tokens(&self) -> &'t [Token] {
         self.tokens
     }
@@ -110,28 +110,27 @@ pub(super) fn names<'t>(
 pub struct Operand<'t> {
     source: &'t str,
     tokens: &'t [Token],
-    /// Where it would stand, if it has no tokens.
+    /// The offset where the operand would stand, if it has no tokens.
     place: u32,
     is_call: bool,
-    /// How many brackets stand around it.
+    /// How many brackets stand around the operand.
     depth: u8,
 }
 
 /// How deeply brackets may nest. Instructions need two levels, values one for each dimension.
 const MAX_DEPTH: u8 = 32;
 
-/// The kinds of operand. [`Operand::selector`] and [`Operand::sign`] tell what stands around a
-/// name.
+/// The kinds of operand. The sign and the selector of a name are left out: see [`Operand::sign`]
+/// and [`Operand::selector`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OperandKind<'t> {
-    /// A register, special register, variable, function or label. Which one it is, its
-    /// declaration tells.
+    /// A register, special register, variable, function or label. Its declaration tells which.
     Name(Span),
     /// `_`
     Discard,
-    /// An integer or floating-point constant, or an expression of constants; the error if it
-    /// has no value.
+    /// An integer or floating-point constant, or an expression of constants; the error if the
+    /// expression has no value.
     Constant(Result<Constant, ConstantError>),
     /// `"…"`
     Text(Span),
@@ -139,7 +138,8 @@ pub enum OperandKind<'t> {
     Sum(Address<'t>),
     /// `p|q`: two results.
     Pair(Span, Span),
-    /// `{…}|p`: what `tex` and `tld4` read, and whether it is in memory.
+    /// `{…}|p`: the vector that `tex` and `tld4` read, and the predicate that tells whether it is
+    /// in memory.
     VectorPair(Operands<'t>, Span),
     /// `[…]`
     Address(Address<'t>),
@@ -147,12 +147,12 @@ pub enum OperandKind<'t> {
     Vector(Operands<'t>),
     /// `(…)` of a call.
     List(Operands<'t>),
-    /// `generic(x)+4` or `0xff00(x)` in the value of a variable: the word or mask, what it is
-    /// applied to, and what is added.
+    /// `generic(x)+4` or `0xff00(x)` in the value of a variable: the word or mask, the operands in
+    /// parentheses, and the number that is added.
     Applied(Span, Operands<'t>, Offset),
-    /// `filter_mode = linear` in the value of a sampler: the field and what it holds.
+    /// `filter_mode = linear` in the value of a sampler: the field and its value.
     Field(Span, Span),
-    /// Nothing that PTX has as an operand, and what could have stood at [`Operand::stop`].
+    /// Not an operand of PTX. Holds the tokens that could have stood at [`Operand::stop`].
     Malformed(Expected),
 }
 
@@ -170,13 +170,13 @@ impl<'t> Address<'t> {
         self.base
     }
 
-    /// What is added to the base, or the constant that is the address, in bytes; the error if
-    /// it has no value.
+    /// The number of bytes that is added to the base. If there is no base, the constant that is the
+    /// address. The error if the number has no value.
     pub fn offset(&self) -> Offset {
         self.offset
     }
 
-    /// All elements between the brackets, of which the first holds base and offset.
+    /// All elements between the brackets. The first one holds base and offset.
     pub fn elements(&self) -> Operands<'t> {
         self.elements.clone()
     }
@@ -186,7 +186,7 @@ impl<'t> Address<'t> {
 #[derive(Clone)]
 pub struct Operands<'t> {
     source: &'t str,
-    /// Those that are left; `None` after the last.
+    /// The tokens that are left; `None` after the last operand.
     tokens: Option<&'t [Token]>,
     place: u32,
     is_call: bool,
@@ -194,7 +194,7 @@ pub struct Operands<'t> {
 }
 
 impl<'t> Operands<'t> {
-    /// The operands in these tokens, the last of which may be a `;`.
+    /// The operands in some tokens. The last token may be a `;`.
     pub(super) fn new(source: &'t str, tokens: &'t [Token], is_call: bool) -> Operands<'t> {
         let tokens = match tokens {
             [tokens @ .., last] if last.is(b';') => tokens,
@@ -205,7 +205,7 @@ impl<'t> Operands<'t> {
         Operands { source, tokens, place, is_call, depth: 0 }
     }
 
-    /// The elements between the first and the last of these tokens.
+    /// The elements between the brackets of an operand.
     fn between(operand: Operand<'t>) -> Operands<'t> {
         let [open, inside @ .., _] = operand.tokens else {
             unreachable!("an operand with brackets has both")
@@ -277,12 +277,12 @@ enum Shape {
 }
 
 impl<'t> Operand<'t> {
-    /// An operand of all these tokens, or an empty one at a place.
+    /// An operand that consists of all these tokens. If there are none, an empty one at a place.
     pub(super) fn whole(source: &'t str, tokens: &'t [Token], place: u32) -> Operand<'t> {
         Operand { source, tokens, place, is_call: false, depth: 0 }
     }
 
-    /// All of it, sign and selector included. Empty if nothing stands there.
+    /// The whole operand, sign and selector included. Empty if nothing stands there.
     pub fn span(&self) -> Span {
         match self.tokens {
             [first, .., last] => first.span().to(last.span()),
@@ -291,17 +291,17 @@ impl<'t> Operand<'t> {
         }
     }
 
-    /// The text of its span.
+    /// The text of the operand's span.
     pub fn text(&self) -> &'t str {
         self.span().text(self.source)
     }
 
-    /// Its tokens.
+    /// The operand's tokens.
     pub fn tokens(&self) -> &'t [Token] {
         self.tokens
     }
 
-    /// What it is.
+    /// The kind of operand, with its parts.
     pub fn kind(&self) -> OperandKind<'t> {
         let shape = match self.parts() {
             Ok(parts) => parts.shape,
@@ -354,7 +354,7 @@ impl<'t> Operand<'t> {
         self.parts().ok()?.selector
     }
 
-    /// Where it stops being an operand of PTX; its end if it is one.
+    /// The first token that does not fit an operand of PTX. For a legal operand, its end.
     pub fn stop(&self) -> Span {
         match self.parts() {
             Ok(_) => Span::at(self.span().end),
@@ -369,7 +369,7 @@ impl<'t> Operand<'t> {
         }
     }
 
-    /// The bracket that opens at a token, up to the one that closes it.
+    /// The part from a bracket to the one that closes it.
     fn brackets(&self, open: usize) -> Operand<'t> {
         let tokens = &self.tokens[open..];
         let length = bracket_length(tokens).unwrap_or(tokens.len());
@@ -389,7 +389,7 @@ impl<'t> Operand<'t> {
             nom::Err::Error(failure) | nom::Err::Failure(failure) => failure,
             nom::Err::Incomplete(_) => unreachable!("no streaming parser is used"),
         })?;
-        // What brackets hold is as legal as what stands outside of them.
+        // Elements in brackets must be legal, too.
         let open = match parts.shape {
             Shape::Address | Shape::Vector | Shape::VectorPair(_) | Shape::List => Some(0),
             Shape::Applied(..) => Some(1),
@@ -414,7 +414,7 @@ impl<'t> Operand<'t> {
 
 type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Parts, Failure>;
 
-/// `(…)`, as a call has it.
+/// `(…)` in a call.
 fn list(operand: Operand<'_>) -> Result<Parts, nom::Err<Failure>> {
     let input = Tokens::new(operand.source, operand.tokens);
     let (rest, parts) = bracketed(input, Shape::List)?;
@@ -446,7 +446,7 @@ fn bracketed<'t, 's>(input: Tokens<'t, 's>, shape: Shape) -> Parsed<'t, 's> {
     }
 }
 
-/// How many tokens there are from a bracket to the one that closes it.
+/// The number of tokens from a bracket to the one that closes it, both included.
 fn bracket_length(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0usize;
     let close = tokens.iter().position(|token| {
@@ -496,7 +496,7 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     }
 }
 
-/// A name, with what may follow it.
+/// A name, with the parts that may follow it.
 fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     let (rest, name) = kind(TokenKind::Ident, Expected::OPERAND).parse(input)?;
     let Some(next) = rest.first() else {
@@ -531,7 +531,7 @@ fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     }
 }
 
-/// `|q`, the second of a pair.
+/// `|q`, the second half of a pair.
 fn behind_bar<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Token, Failure> {
     preceded(punct(b'|'), kind(TokenKind::Ident, Expected::OPERAND)).parse(input)
 }
@@ -552,9 +552,9 @@ fn selector<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Option<Spa
     opt(kind(TokenKind::Dot, Expected::SELECTOR).map(|token: Token| token.span())).parse(input)
 }
 
-/// How many tokens there are before a `;`, or the end, if all operands are names, pairs of these,
-/// numbers, vectors of these, and addresses of a name and a number: most are. The grammar accepts
-/// them, too, and no statement starts among them but at the first.
+/// The number of tokens before the `;` or the end, if all operands are plain, as most are: names,
+/// numbers, pairs of names, vectors of these, and addresses of a name and a number. The grammar
+/// accepts plain operands, too, and no statement starts among them but at the first token.
 pub(super) fn plain_operands(tokens: &[Token]) -> Option<usize> {
     let mut at = At::Start;
     let mut count = 0;
@@ -564,7 +564,7 @@ pub(super) fn plain_operands(tokens: &[Token]) -> Option<usize> {
         if at >= At::End {
             break;
         }
-        // What is longer than a selector may be a directive.
+        // A dotted word that is longer than a selector may be a directive.
         if class == DOT && token.span().len() > 3 {
             return None;
         }
@@ -573,7 +573,7 @@ pub(super) fn plain_operands(tokens: &[Token]) -> Option<usize> {
     matches!(at, At::Start | At::Name | At::Number | At::Whole | At::End).then_some(count)
 }
 
-/// What was read last of plain operands.
+/// What was read last, among plain operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum At {
     Start,
@@ -602,7 +602,7 @@ enum At {
     Other,
 }
 
-/// What follows each state, by the class of the next token.
+/// The state that follows each state, by the class of the next token.
 static PLAIN: [[At; 256]; At::End as usize] = {
     use At::{
         Bar, Base, Element, ElementBar, ElementMinus, ElementName, ElementNumber, ElementWhole,

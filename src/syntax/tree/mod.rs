@@ -1,7 +1,7 @@
 //! The tree of a whole text of PTX: every byte, and all errors.
 //!
-//! [`parse`] takes any text. It keeps two flat arrays, the tokens and the statements; views such
-//! as [`Function`], [`Instruction`] and [`Operand`] read them. What stands between two tokens is
+//! [`parse`] takes any text. It keeps two flat arrays, the tokens and the statements; views such as
+//! [`Function`], [`Instruction`] and [`Operand`] read them. Everything between two tokens is
 //! trivia: white space, comments, line markers.
 //!
 //! ```
@@ -27,8 +27,8 @@
 //! assert!(matches!(last.kind(), OperandKind::Constant(Ok(it)) if it.bits() == Some(7)));
 //! ```
 //!
-//! An error never hides the rest: reading continues at the next statement, and a statement that
-//! is none of PTX becomes [`StatementKind::Error`], which holds its bytes.
+//! An error never hides the rest: reading continues at the next statement, and text that is no
+//! statement of PTX becomes [`StatementKind::Error`], which holds its bytes.
 
 mod declaration;
 mod directive;
@@ -56,19 +56,19 @@ pub fn parse(source: &str) -> Tree<'_> {
     parser::parse(source, Span::new(0, source.len().min(MAX_LEN) as u32))
 }
 
-/// Like [`parse`], for those who want to know a part only. The body of a function that does not
-/// touch the part is read as an empty block.
+/// Like [`parse`], for callers that need only a part of the text. If a function's body does not
+/// touch the part, it is read as an empty block.
 pub(crate) fn parse_around(source: &str, part: Span) -> Tree<'_> {
     parser::parse(source, part)
 }
 
-/// The tree of one function, by the offset of its header. All else of the text is left out.
+/// The tree of one function, whose header starts at `header`. The rest of the text is left out.
 pub(crate) fn parse_function(source: &str, header: u32) -> Tree<'_> {
     parser::parse_function(source, header)
 }
 
-/// The tree of so many statements from the start of a part on, or of all to its end. All else of
-/// the text is left out.
+/// The tree of the first `count` statements of a part, or of all statements if it has fewer. The
+/// rest of the text is left out.
 pub(crate) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
     parser::parse_next(source, part, count)
 }
@@ -78,7 +78,7 @@ pub(crate) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
 pub struct Tree<'s> {
     source: &'s str,
     tokens: Vec<Token>,
-    /// In the order of the text; what a function or a block holds follows it.
+    /// In the order of the text: the statements inside of a function or a block follow it.
     entries: Vec<Entry>,
     errors: Vec<Error>,
 }
@@ -87,12 +87,12 @@ pub struct Tree<'s> {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     kind: EntryKind,
-    /// Its first token, and the one after its last.
+    /// The indices of the first token, and of the one after the last.
     first: u32,
     end: u32,
-    /// The entry after it and what it holds.
+    /// The next entry that is not inside of this one.
     after: u32,
-    /// The entry that holds it; [`NONE`] at the top.
+    /// The entry that contains this one; [`NONE`] at the top.
     parent: u32,
 }
 
@@ -117,7 +117,7 @@ enum EntryKind {
 pub struct Error {
     /// What is wrong.
     pub kind: ErrorKind,
-    /// Where, in bytes of the text. Empty where something is missing.
+    /// The place, in bytes of the text. Empty where something is missing.
     pub span: Span,
 }
 
@@ -146,7 +146,7 @@ pub enum ErrorKind {
     /// The text starts with a byte order mark; ptxas refuses it.
     #[error("a text of PTX starts without a byte order mark")]
     ByteOrderMark,
-    /// A token where PTX has no such token, and those that it has there.
+    /// A token that PTX does not allow here. Holds the tokens that it allows.
     #[error("{}", Wanted(*.0))]
     Unexpected(Expected),
 }
@@ -171,12 +171,12 @@ impl<'s> Tree<'s> {
         self.source
     }
 
-    /// What is wrong in the text, in its order.
+    /// The errors in the text, in order.
     pub fn errors(&self) -> &[Error] {
         &self.errors
     }
 
-    /// All tokens of the text, in its order.
+    /// All tokens of the text, in order.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
     }
@@ -187,7 +187,7 @@ impl<'s> Tree<'s> {
         Statements { tree: self, next: 0, end: self.entries.len() as u32 }
     }
 
-    /// The statement with a number that [`Statement::index`] gave.
+    /// The statement with an index that [`Statement::index`] gave.
     ///
     /// # Panics
     /// If there is no such statement.
@@ -196,12 +196,12 @@ impl<'s> Tree<'s> {
         Statement { tree: self, index }
     }
 
-    /// All statements: those inside of functions and blocks follow these.
+    /// All statements: each function or block, followed by the statements inside of it.
     pub fn all_statements(&self) -> impl DoubleEndedIterator<Item = Statement<'_>> {
         (0..self.entries.len() as u32).map(|index| Statement { tree: self, index })
     }
 
-    /// The functions at the top, with those that are only declared.
+    /// The functions at the top, including those that are only declared.
     pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
         self.statements().filter_map(|statement| match statement.kind() {
             StatementKind::Function(function) => Some(function),
@@ -209,7 +209,7 @@ impl<'s> Tree<'s> {
         })
     }
 
-    /// The innermost statement whose tokens stand around an offset, or end there.
+    /// The innermost statement that contains an offset, or ends there.
     pub fn statement_at(&self, offset: u32) -> Option<Statement<'_>> {
         let after = self
             .entries
@@ -258,7 +258,7 @@ pub enum StatementKind<'t> {
 }
 
 impl<'t> Statement<'t> {
-    /// What it is.
+    /// The kind of statement, with a view of its parts.
     pub fn kind(self) -> StatementKind<'t> {
         match self.entry().kind {
             EntryKind::Directive => StatementKind::Directive(Directive::new(self)),
@@ -276,25 +276,25 @@ impl<'t> Statement<'t> {
         }
     }
 
-    /// From its first token to its last, in bytes of the text.
+    /// From the first token to the last, in bytes of the text.
     pub fn span(self) -> Span {
         let tokens = self.tokens();
         tokens[0].span().to(tokens[tokens.len() - 1].span())
     }
 
-    /// The text of its span.
+    /// The text of the statement's span.
     pub fn text(self) -> &'t str {
         self.span().text(self.source())
     }
 
-    /// Its tokens, with those of the statements that it holds.
+    /// The statement's tokens, with those of the statements inside of it.
     pub fn tokens(self) -> &'t [Token] {
         let Entry { first, end, .. } = *self.entry();
         &self.tree.tokens[first as usize..end as usize]
     }
 
-    /// Its own tokens, without those of the statements that it holds: the header of a function,
-    /// the `{` of a block.
+    /// The statement's tokens without those of the statements inside of it: the header of a
+    /// function, the `{` of a block.
     pub fn head(self) -> &'t [Token] {
         let entry = self.entry();
         let end = if entry.after > self.index + 1 {
@@ -305,28 +305,28 @@ impl<'t> Statement<'t> {
         &self.tree.tokens[entry.first as usize..end as usize]
     }
 
-    /// Its number in [`Tree::all_statements`], for [`Tree::statement`].
+    /// The index in [`Tree::all_statements`], for [`Tree::statement`].
     pub fn index(self) -> u32 {
         self.index
     }
 
-    /// The statements right inside of it. Those of a function are its block.
+    /// The statements directly inside of this one. The only child of a function is its block.
     pub fn children(self) -> Statements<'t> {
         Statements { tree: self.tree, next: self.index + 1, end: self.entry().after }
     }
 
-    /// The statements inside of it, at every depth, in the order of the text.
+    /// The statements inside of this one, at every depth, in the order of the text.
     pub fn descendants(self) -> impl DoubleEndedIterator<Item = Statement<'t>> {
         (self.index + 1..self.entry().after).map(move |index| Statement { index, ..self })
     }
 
-    /// The block or function that it stands in.
+    /// The block or function directly around the statement.
     pub fn parent(self) -> Option<Statement<'t>> {
         let index = self.entry().parent;
         (index != NONE).then_some(Statement { index, ..self })
     }
 
-    /// The function that it stands in.
+    /// The function around the statement.
     pub fn function(self) -> Option<Function<'t>> {
         let around = std::iter::successors(self.parent(), |statement| statement.parent());
         around.into_iter().find_map(|statement| match statement.kind() {
@@ -335,24 +335,24 @@ impl<'t> Statement<'t> {
         })
     }
 
-    /// The statement after it, in what holds both.
+    /// The next statement in the same block or function, or at the top.
     pub fn next(self) -> Option<Statement<'t>> {
         let Entry { after, parent, .. } = *self.entry();
         let next = self.tree.entries.get(after as usize)?;
         (next.parent == parent).then_some(Statement { index: after, ..self })
     }
 
-    /// Whether both are of one kind.
+    /// Whether both statements are of one kind.
     pub(super) fn is_like(self, other: Statement<'_>) -> bool {
         self.entry().kind == other.entry().kind
     }
 
-    /// The place of its first token among those of the tree.
+    /// The index of the statement's first token in the tree.
     pub(crate) fn first_token(self) -> usize {
         self.entry().first as usize
     }
 
-    /// The tree that it belongs to.
+    /// The tree that the statement belongs to.
     pub fn tree(self) -> &'t Tree<'t> {
         self.tree
     }

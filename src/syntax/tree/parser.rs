@@ -15,11 +15,11 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Directives that are also modifiers of opcodes.
 const ALSO_MODIFIERS: [&str; 6] = [".const", ".global", ".local", ".param", ".shared", ".weak"];
 
-/// Reads a text. What the bodies of functions hold that do not touch the part is left out.
+/// Reads a text. Function bodies that do not touch the part are read as empty blocks.
 pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
     assert!(source.len() <= MAX_LEN, "a text of more than 4 GiB");
     let is_whole = part.len() as usize == source.len();
-    // About as many as there are.
+    // An estimate.
     let tokens = Vec::with_capacity(if is_whole { source.len() / 4 } else { 0 });
     let mut parser = Parser::new(source, Lexer::new(source, 0), tokens);
     parser.part = (!is_whole).then_some(part);
@@ -50,9 +50,9 @@ pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
     of_tokens(source, tokens)
 }
 
-/// Reads statements from an offset on: so many, or fewer if the text ends before at another one.
+/// Reads `count` statements from the start of a part on, or fewer if the part ends before.
 pub(super) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
-    // About as many as there are.
+    // An estimate.
     let (mut tokens, mut left) = (Vec::with_capacity(16 * count), count);
     for token in tokens_from(&source[..part.end as usize], part.start) {
         left -= usize::from(token.is(b';'));
@@ -118,20 +118,20 @@ struct Parser<'t> {
     lexer: Lexer<'t>,
     /// The part that is wanted, unless it is the whole text.
     part: Option<Span>,
-    /// Where the header of a function starts whose body follows; only for a part.
+    /// Where the header of the function starts whose body may follow; only used for a part.
     header: Option<u32>,
-    /// Those that the lexer has read.
+    /// The tokens that the lexer has read so far.
     tokens: Vec<Token>,
-    /// The next token to read.
+    /// The index of the next token to read.
     at: usize,
     entries: Vec<Entry>,
     errors: Vec<Error>,
-    /// The open functions and blocks, as entries.
+    /// The open functions and blocks, as indices of entries.
     open: Vec<u32>,
 }
 
 impl<'t> Parser<'t> {
-    /// A parser of some tokens and of those that the lexer has left.
+    /// A parser of the given tokens, and then of those that the lexer still reads.
     fn new(source: &'t str, lexer: Lexer<'t>, tokens: Vec<Token>) -> Parser<'t> {
         Parser {
             source,
@@ -172,12 +172,12 @@ impl<'t> Parser<'t> {
         token.span().text(self.source)
     }
 
-    /// The next token, which stays the next one.
+    /// The next token, without reading past it.
     fn peek(&mut self) -> Option<Token> {
         self.peek_behind(0)
     }
 
-    /// The token behind `count` others.
+    /// The token behind the next `count` tokens, without reading past it.
     fn peek_behind(&mut self, count: usize) -> Option<Token> {
         if self.at + count >= self.tokens.len() {
             self.read();
@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads some more tokens: so many that they stay near the processor.
+    /// Reads some more tokens: few enough to stay in the processor's cache.
     #[inline(never)]
     fn read(&mut self) {
         let enough = self.tokens.len() + 4096;
@@ -203,7 +203,7 @@ impl<'t> Parser<'t> {
             }
             let Some(token) = self.lexer.token() else { break };
             let length = self.lexer.pos - token.start() as usize;
-            // Most are no more than a token of PTX.
+            // Most tokens are tokens of PTX, and need no further work.
             if token.is_usual() && length <= Token::MAX_LEN as usize && is_whole {
                 self.tokens.push(token);
             } else {
@@ -245,7 +245,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Passes over the body of a function that starts with a token and does not touch a part.
+    /// Skips the body of a function if `token` opens it and the function does not touch the part.
     fn pass_body(&mut self, token: Token, part: Span) {
         let start = token.start();
         match token.kind() {
@@ -331,13 +331,13 @@ impl<'t> Parser<'t> {
         self.close_block();
     }
 
-    /// Closes the innermost block, and the function if it is its body.
+    /// Closes the innermost block; if it is a function's body, closes the function, too.
     fn close_block(&mut self) {
         let (end, after) = (self.at as u32, self.entries.len() as u32);
         while let Some(index) = self.open.pop() {
             let entry = &mut self.entries[index as usize];
             (entry.end, entry.after) = (end, after);
-            // The body of a function is closed with it.
+            // A function ends with its body.
             let around = self.open.last().map(|&around| self.entries[around as usize].kind);
             if around != Some(EntryKind::Function) {
                 break;
@@ -381,7 +381,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reports the token that no statement has here, and skips the statement.
+    /// Reports a token that no statement may have here, and skips the statement.
     fn unexpected(&mut self, first: usize, token: Option<Token>, expected: Expected) {
         let span = token.map_or(Span::at(self.source.len() as u32), Token::span);
         self.error(ErrorKind::Unexpected(expected), span);
@@ -398,7 +398,7 @@ impl<'t> Parser<'t> {
         self.skip(first);
     }
 
-    /// Ends a statement that is none: after its `;`, or before the next statement.
+    /// Ends an invalid statement: after its `;`, or before the next statement.
     fn skip(&mut self, first: usize) {
         while let Some(token) = self.peek() {
             match token.kind() {
@@ -444,7 +444,7 @@ impl<'t> Parser<'t> {
     /// Whether the next token, a dotted word, starts a directive, rather than being a modifier.
     #[inline]
     fn starts_directive(&self, token: Token) -> bool {
-        // Most modifiers touch what they modify.
+        // Most modifiers adjoin the word that they modify.
         if self.tokens[self.at - 1].end() == token.start() {
             return false;
         }
@@ -483,9 +483,9 @@ impl<'t> Parser<'t> {
         self.error(ErrorKind::MissingSemicolon, Span::at(end));
     }
 
-    /// Whether the token starts a statement: a directive, or a word or a guard that is the first
-    /// of its line, where the one before it may end an instruction or a directive. Inside of a
-    /// legal statement, none does: line breaks mean nothing there.
+    /// Whether the token starts another statement: a directive, or a word or a guard that is the
+    /// first of its line, if the token before it may end an instruction or a directive. No token
+    /// inside of a legal statement does so, even if the statement has several lines.
     fn cuts_off(&mut self, token: Token, operands: usize) -> bool {
         let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
         match token.kind() {
@@ -513,7 +513,7 @@ impl<'t> Parser<'t> {
         let first = self.at;
         self.at += 1;
         let mut directive = Directive::new(self.word(token));
-        // Names follow a type and a `)` in it.
+        // A prototype may have names behind a type, and behind a `)`.
         let is_prototype = self.word(token) == ".callprototype";
         let (mut body, mut parens) = (false, 0usize);
         loop {
@@ -659,7 +659,7 @@ mod tests {
     use super::*;
     use crate::testing::Numbers;
 
-    /// Plain operands are operands, and end where others end.
+    /// Plain operands are legal operands, and end where the grammar ends them.
     #[test]
     fn plain_operands_are_operands() {
         let words = [

@@ -1,15 +1,15 @@
-//! What stands between tokens, and the statement that a comment belongs to.
+//! The trivia between tokens, and the statement that a comment belongs to.
 
 use super::super::lexer::{blank_end, comment_end, line_end, marker_end};
 use super::{EntryKind, Statement, Tree};
 use crate::source::Span;
 
-/// A piece of trivia: what PTX does not read.
+/// A piece of trivia: text that is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What it is.
+    /// The kind of trivia.
     pub kind: PieceKind,
-    /// Where it is.
+    /// The place of the piece.
     pub span: Span,
 }
 
@@ -27,10 +27,11 @@ pub enum PieceKind {
 }
 
 impl<'s> Tree<'s> {
-    /// The trivia before the token with a number; after the last token for their count.
+    /// The trivia before the token with index `token`. If `token` is the number of tokens, the
+    /// trivia after the last one.
     ///
     /// # Panics
-    /// If the number is greater than the count of tokens.
+    /// If `token` is greater than the number of tokens.
     pub fn trivia(&self, token: usize) -> impl Iterator<Item = Piece> + use<'s> {
         let start = token.checked_sub(1).map_or(0, |before| self.tokens[before].span().end);
         let end = match self.tokens.get(token) {
@@ -43,9 +44,9 @@ impl<'s> Tree<'s> {
 }
 
 impl<'t> Statement<'t> {
-    /// The comments that belong to it, in the order of the text: those on lines of their own
-    /// before it, those inside of it, and those behind it on its last line. A block has those
-    /// behind its `{` and behind its `}`; the others in it belong to its statements.
+    /// The comments that belong to the statement, in the order of the text: those on separate lines
+    /// before it, those inside of it, and those behind it on its last line. A block has the
+    /// comments behind its `{` and behind its `}`; the others in it belong to its statements.
     pub fn comments(self) -> impl Iterator<Item = Span> + use<'t> {
         let tree = self.tree;
         let first = self.entry().first as usize;
@@ -61,7 +62,7 @@ impl<'t> Statement<'t> {
     }
 }
 
-/// The trivia before a token that does not belong to what ends before it.
+/// The trivia before a token, without the trivia that belongs to the statement before it.
 pub(in super::super) fn pieces_before<'t>(
     tree: &'t Tree<'t>,
     token: usize,
@@ -70,8 +71,8 @@ pub(in super::super) fn pieces_before<'t>(
     tree.trivia(token).skip(behind)
 }
 
-/// The trivia on the line where the token before a number ends. All of it, if the next token
-/// stands on that line, too.
+/// The trivia before the token with index `token`, up to the end of the line on which the previous
+/// token ends.
 pub(in super::super) fn pieces_behind<'t>(
     tree: &'t Tree<'t>,
     token: usize,

@@ -25,25 +25,25 @@ pub trait Visitor<'t> {
     }
 }
 
-/// A part of the text that has parts of its own.
+/// A part of the text that has parts itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'t> {
-    /// What it is.
+    /// The kind of node.
     pub kind: NodeKind,
     /// From its first token to its last; the whole text for a module.
     pub span: Span,
-    /// The statement that it is.
+    /// The node's statement, if the node is one.
     pub statement: Option<Statement<'t>>,
-    /// The operand that it is.
+    /// The node's operand, if the node is one.
     pub operand: Option<Operand<'t>>,
 }
 
 /// A token or a piece of trivia.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// What it is.
+    /// The kind of leaf.
     pub kind: LeafKind,
-    /// Where it is.
+    /// The place of the leaf.
     pub span: Span,
 }
 
@@ -55,10 +55,10 @@ macro_rules! kinds {
         pub enum $name { $($(#[$kind_doc])* $kind,)* }
 
         impl $name {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[$name] = &[$($name::$kind,)*];
 
-            /// Its name, as `vptx tree` writes it.
+            /// The name of the kind, as `vptx tree` writes it.
             pub fn text(self) -> &'static str {
                 match self { $($name::$kind => $text,)* }
             }
@@ -83,9 +83,9 @@ kinds! {
         Function "function",
         /// `(…)` before the name of a function.
         Results "results",
-        /// `(…)` behind it.
+        /// `(…)` behind the name of a function.
         Parameters "parameters",
-        /// One of these.
+        /// A parameter or a result of a function.
         Parameter "parameter",
         /// `.maxntid 128, 1, 1`, and the like in a header.
         FunctionDirective "function-directive",
@@ -147,7 +147,7 @@ kinds! {
         String "string",
         /// `,`, `;`, `+`, …
         Punctuation "punctuation",
-        /// A character that PTX does not have, or what never ends.
+        /// A character that PTX does not have, or an unclosed comment or string.
         Unknown "unknown",
         /// Blanks and line breaks.
         WhiteSpace "white-space",
@@ -174,7 +174,7 @@ impl Tree<'_> {
 }
 
 impl<'t> Statement<'t> {
-    /// Visits its nodes and leaves, from its first token to its last.
+    /// Visits the statement's nodes and leaves, from the first token to the last.
     pub fn walk(self, visitor: &mut impl Visitor<'t>) {
         let entry = self.entry();
         let next = entry.first as usize;
@@ -188,12 +188,12 @@ struct Walker<'t, 'v, V> {
     visitor: &'v mut V,
     /// The next token to visit.
     next: usize,
-    /// Whether the trivia before the next token is left out.
+    /// Whether the trivia before the next token is to be left out.
     is_first: bool,
 }
 
 impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
-    /// The statements of some entries. Blocks nest as deeply as a text likes.
+    /// Visits the statements of some entries. There is no recursion, as blocks may nest deeply.
     fn entries(&mut self, first: u32, end: u32) {
         let mut open: Vec<Statement<'t>> = Vec::new();
         for index in first..end {
@@ -219,7 +219,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
         }
     }
 
-    /// Ends a statement, with the tokens of it that are left.
+    /// Visits the tokens of a statement that are left, and leaves the statement.
     fn close(&mut self, statement: Statement<'t>) {
         self.leaves_to(statement.entry().end as usize);
         let kind = statement.node_kind();
@@ -239,7 +239,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
         self.visitor.enter(Node { kind, span, statement, operand });
     }
 
-    /// A node without views.
+    /// Visits a node that is neither a statement nor an operand.
     fn node(&mut self, kind: NodeKind, tokens: &[Token], inside: impl FnOnce(&mut Self)) {
         let [first, ..] = tokens else { return };
         let span = first.span().to(tokens[tokens.len() - 1].span());
@@ -272,7 +272,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
         self.next += 1;
     }
 
-    /// A token whose place says nothing of its kind.
+    /// Visits a token whose kind of leaf depends on its kind of token only.
     fn any_leaf(&mut self) {
         self.leaf(match self.tree.tokens[self.next].kind() {
             TokenKind::Ident => LeafKind::Identifier,
@@ -429,7 +429,7 @@ fn end_of(tokens: &[Token]) -> u32 {
 }
 
 impl Statement<'_> {
-    /// Its kind among the nodes of a tree.
+    /// The statement's kind among the nodes of a tree.
     pub fn node_kind(self) -> NodeKind {
         match self.entry().kind {
             EntryKind::Directive if self.tokens()[0].span().text(self.source()) == ".section" => {
@@ -448,7 +448,7 @@ impl Statement<'_> {
 }
 
 impl OperandKind<'_> {
-    /// Its kind among the nodes of a tree.
+    /// The operand's kind among the nodes of a tree.
     pub fn node_kind(&self) -> NodeKind {
         match self {
             OperandKind::Name(_) => NodeKind::Name,
