@@ -4,8 +4,8 @@ use super::{Names, SymbolId};
 use crate::syntax::{Edits, EditsError};
 
 impl Edits<'_> {
-    /// Gives a symbol another name, where it is declared and where it is used. Registers of a
-    /// range keep their numbers. `names` are those of the tree that is edited.
+    /// Gives a symbol another name, where it is declared and where it is used. Registers of a range
+    /// keep their numbers. `names` must come from the tree that is edited.
     ///
     /// ```
     /// use vptx::names::Names;
@@ -25,11 +25,11 @@ impl Edits<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the text is not a name, or not one that a range may have, if the text has it already,
-    /// or if a place is edited already.
+    /// If the text is not a name, if it cannot be the name of a range, if the text that is edited
+    /// has the name already, or if a place is edited already.
     ///
     /// # Panics
-    /// If the symbol is one of another text.
+    /// If the symbol belongs to another text.
     pub fn rename_symbol(
         &mut self,
         names: &Names,

@@ -1,9 +1,9 @@
 //! The names of a text: what each register, label, parameter, variable and function name means.
 //!
 //! [`Names::of`] reads a [tree](crate::syntax::parse). Names resolve as in ptxas: the innermost
-//! declaration counts; of a range such as `%r<10>`, `%r7` and `%r07` are one register; a label of
-//! the own block counts even before its place; data of debuggers names what functions declare.
-//! A variable of the module that is declared too late counts, too, though ptxas refuses that.
+//! declaration counts; `%r7` and `%r07` are the same register of a range such as `%r<10>`; a label
+//! counts in its whole block, even before its place; debug data may name what functions declare. A
+//! variable of the module that is declared too late counts, too, though ptxas refuses that.
 //!
 //! ```
 //! use vptx::names::{Names, SymbolKind};
@@ -57,24 +57,24 @@ pub struct Names {
     symbols: Vec<Symbol>,
     uses: Vec<Use>,
     scopes: Vec<Scope>,
-    /// How many meanings have a number.
+    /// The number of meanings.
     meanings: u32,
-    /// Registers whose numbers do not follow the one of their range, in the order of theirs.
+    /// Registers whose numbers do not directly follow the number of their range, sorted by number.
     apart: Vec<Apart>,
     by_meaning: OnceLock<ByMeaning>,
-    /// Whether another layout of the same tokens could change the names.
+    /// Whether another layout of the same tokens could change what names mean.
     pub(crate) is_doubtful: bool,
-    /// Where the first statement ends that has no `;`, or is none.
+    /// The end of the first statement that lacks its `;` or is no statement of PTX.
     pub(crate) unended: Option<Span>,
-    /// `.loc`, `.file`, `.section` and `@@DWARF`, as statements.
+    /// The places of `.loc`, `.file`, `.section` and `@@DWARF` statements.
     pub(crate) debug: Vec<Span>,
 }
 
-/// The number of a [`Symbol`] among those of its text.
+/// The index of a [`Symbol`] among all symbols of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolId(u32);
 
-/// The number of a [`Scope`] among those of its text.
+/// The index of a [`Scope`] among all scopes of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopeId(u32);
 
@@ -86,7 +86,7 @@ impl SymbolId {
 }
 
 impl ScopeId {
-    /// The text itself: what stands outside of all functions.
+    /// The text itself: everything outside of functions.
     pub const MODULE: ScopeId = ScopeId(0);
 
     /// The number, counted from 0 in the order of the text.
@@ -99,9 +99,9 @@ impl ScopeId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Symbol {
-    /// What it names.
+    /// The kind of thing that the name stands for.
     pub kind: SymbolKind,
-    /// The name in its first declaration; that of a definition for a function with one. Of a
+    /// The name in the first declaration; for a function with a body, in its definition. For a
     /// range such as `%r<10>`, the part before the `<`.
     pub name: Span,
     /// The declaration: a statement up to its `;`, the header of a function, or a parameter up
@@ -111,25 +111,25 @@ pub struct Symbol {
     pub space: Option<Span>,
     /// The type, with its dot.
     pub ty: Option<Span>,
-    /// How many registers it declares, if it is a range: 10 for `%r<10>`.
+    /// How many registers a range declares: 10 for `%r<10>`. `None` for other symbols.
     pub count: Option<u64>,
-    /// The function or block that declares it. Parameters belong to their function.
+    /// The function or block that declares the symbol. Parameters belong to their function.
     pub scope: ScopeId,
-    /// Whether other modules see it: a function or a variable that is `.visible`, `.extern`,
-    /// `.weak` or `.common`, or a texture, sampler or surface.
+    /// Whether other modules see the symbol: a function or a variable that is `.visible`,
+    /// `.extern`, `.weak` or `.common`, or a texture, sampler or surface.
     pub is_exported: bool,
-    /// Whether it stands in another module: all its declarations are `.extern`.
+    /// Whether the symbol is defined in another module: all its declarations are `.extern`.
     pub is_extern: bool,
-    /// Whether its scope has the name before, for another thing, or a second body for a
-    /// function: ptxas refuses that.
+    /// Whether the scope already had the name for another thing, or the function already had a
+    /// body. ptxas refuses both.
     pub is_double: bool,
-    /// The body of a function with its braces; otherwise empty.
+    /// The body of a function, braces included; otherwise empty.
     pub(crate) body: Span,
-    /// The type, if its declaration has registers and nothing but their type and names.
+    /// The type, if the declaration consists of registers, their type and nothing else.
     pub(crate) plain_ty: Option<Span>,
-    /// The number of its meaning as a whole.
+    /// The number of the meaning of the symbol as a whole.
     number: NonZeroU32,
-    /// How many registers of it have the numbers that follow.
+    /// How many registers of the range have the numbers directly after that one.
     registers: u32,
 }
 
@@ -148,13 +148,13 @@ pub enum SymbolKind {
     Label,
 }
 
-/// A part of a text whose declarations nothing outside of it sees.
+/// A part of a text whose declarations cannot be seen from outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scope {
-    /// The scope around it; `None` for [`ScopeId::MODULE`].
+    /// The scope around this one; `None` for [`ScopeId::MODULE`].
     pub parent: Option<ScopeId>,
-    /// The function whose parameters and body it has; `None` for a block, and for the module.
+    /// The function that the scope belongs to; `None` for a block, and for the module.
     pub function: Option<SymbolId>,
     /// The header and the body of a function, a block with its braces, or the whole text.
     pub span: Span,
@@ -165,23 +165,24 @@ pub struct Scope {
 #[non_exhaustive]
 pub struct Use {
     start: u32,
-    /// The length; with [`DECLARES`] if it is declared here.
+    /// The length, and [`DECLARES`] if the name is declared here.
     packed: u32,
     meaning: Option<Meaning>,
 }
 
-/// No token is that long.
+/// A bit above all lengths of tokens.
 const DECLARES: u32 = 1 << 31;
 
-/// What a name means: a symbol, or one register of a range. Equal for all uses of the same.
+/// What a name means: a symbol, or one register of a range. All uses of the same thing have equal
+/// meanings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Meaning {
     symbol: SymbolId,
-    /// Its number among those of the text, plus one.
+    /// The index of the meaning, plus one.
     number: NonZeroU32,
 }
 
-/// A register of a long range of which few are used.
+/// A register of a long range: only the registers that are used get numbers.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
     number: NonZeroU32,
@@ -189,25 +190,25 @@ struct Apart {
     register: u64,
 }
 
-/// The numbers of all uses, sorted by symbol, by register, and by place.
+/// The indices of all uses, sorted by symbol, by register, and by place.
 #[derive(Clone, Debug)]
 struct ByMeaning {
     uses: Vec<u32>,
-    /// Where those of a meaning start.
+    /// The index of the first use of each meaning, by rank.
     starts: Vec<u32>,
-    /// The place of each meaning among all, by its number.
+    /// The rank of each meaning in that order, by its number.
     ranks: Vec<u32>,
-    /// The place of the first meaning of each symbol, and of one after the last.
+    /// The rank of the first meaning of each symbol; at the end, the number of meanings.
     symbols: Vec<u32>,
 }
 
 impl Meaning {
-    /// Its symbol.
+    /// The symbol.
     pub fn symbol(self) -> SymbolId {
         self.symbol
     }
 
-    /// A number below [`Names::meanings`], for tables.
+    /// An index below [`Names::meanings`], for tables.
     pub fn index(self) -> usize {
         self.number.get() as usize - 1
     }
@@ -219,34 +220,34 @@ impl Use {
         Use { start: span.start, packed: span.len() | declares, meaning }
     }
 
-    /// The name; of the declaration of a range, the part before the `<`.
+    /// The place of the name. In the declaration of a range, the part before the `<`.
     pub fn span(&self) -> Span {
         Span::new(self.start, self.start + (self.packed & !DECLARES))
     }
 
-    /// `None` if the text does not declare it, as `%tid`.
+    /// What the name means. `None` if the text does not declare it, as with `%tid`.
     pub fn meaning(&self) -> Option<Meaning> {
         self.meaning
     }
 
-    /// Whether it is declared here.
+    /// Whether the name is declared here.
     pub fn declares(&self) -> bool {
         self.packed & DECLARES != 0
     }
 
-    /// The symbol that it names.
+    /// The symbol that the name stands for.
     pub fn symbol(&self) -> Option<SymbolId> {
         self.meaning.map(Meaning::symbol)
     }
 }
 
 impl Symbol {
-    /// Whether all functions that follow see it.
+    /// Whether the module itself declares the symbol, so that all later functions see it.
     pub fn is_global(&self) -> bool {
         self.scope == ScopeId::MODULE
     }
 
-    /// The numbers of its meaning as a whole and of the registers that follow.
+    /// The numbers of the symbol as a whole and of the registers directly after it.
     fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
         self.number.get()..=self.number.get() + self.registers
     }
@@ -266,7 +267,7 @@ impl Names {
     /// A symbol.
     ///
     /// # Panics
-    /// If the number is one of another text.
+    /// If the index belongs to another text.
     pub fn symbol(&self, id: SymbolId) -> &Symbol {
         &self.symbols[id.index()]
     }
@@ -279,12 +280,13 @@ impl Names {
     /// A scope.
     ///
     /// # Panics
-    /// If the number is one of another text.
+    /// If the index belongs to another text.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.index()]
     }
 
-    /// The innermost scope around an offset, with its first and last byte.
+    /// The innermost scope that contains an offset. A scope starts with its first byte and ends
+    /// with its last.
     pub fn scope_at(&self, offset: u32) -> ScopeId {
         let next = self.scopes.partition_point(|it| it.span.start <= offset);
         let mut found = ScopeId((next as u32).saturating_sub(1));
@@ -301,29 +303,29 @@ impl Names {
         &self.uses
     }
 
-    /// The name at an offset; at its end, too.
+    /// The name that contains an offset, or ends there.
     pub fn at(&self, offset: u32) -> Option<Use> {
         let next = self.uses.partition_point(|it| it.span().end < offset);
         let mut near = self.uses[next..].iter().take_while(|it| it.span().start <= offset);
-        // Of two that meet at the offset, the later one.
+        // If one name ends and another starts at the offset, the later one counts.
         let first = near.next()?;
         Some(*near.next().unwrap_or(first))
     }
 
-    /// The use that starts where a name does.
+    /// The use that starts where `name` does.
     pub(crate) fn use_of(&self, name: Span) -> Option<&Use> {
         let at = self.uses.partition_point(|it| it.span().start < name.start);
         self.uses.get(at).filter(|it| it.span().start == name.start)
     }
 
-    /// How many symbols and registers of ranges there are, for tables: fewer than the text has
-    /// bytes. Of long ranges, those count that are named.
+    /// The number of meanings, for the size of tables: symbols and registers of ranges. Of a long
+    /// range, only the registers that are used count. The text has more bytes than meanings.
     pub fn meanings(&self) -> usize {
         self.meanings as usize
     }
 
-    /// The number in its range of a register: 7 for `%r07`. `None` for a range as a whole, and
-    /// for what is in no range.
+    /// The number of a register in its range: 7 for `%r07`. `None` for a range as a whole, and for
+    /// anything that is not part of a range.
     pub fn register(&self, meaning: Meaning) -> Option<u64> {
         let symbol = self.symbol(meaning.symbol);
         if symbol.registers > 0 {
@@ -333,23 +335,23 @@ impl Names {
         at.ok().map(|at| self.apart[at].register)
     }
 
-    /// All places of a symbol or of a register of a range, in the order of the text. Those of a
-    /// range as a whole are its declaration.
+    /// All places of a symbol or of one register of a range, in the order of the text. A range as a
+    /// whole has a single place, its declaration.
     pub fn uses_of(&self, meaning: Meaning) -> impl Iterator<Item = &Use> {
         let sorted = self.sorted();
         let rank = sorted.ranks[meaning.index()];
         self.numbered(sorted, rank, rank + 1)
     }
 
-    /// All places of a symbol, in the order of the text; those of a range, register by register.
+    /// All places of a symbol, in the order of the text. For a range, sorted by register first.
     pub fn uses_of_symbol(&self, symbol: SymbolId) -> impl Iterator<Item = &Use> {
         let sorted = self.sorted();
         let [first, end] = [0, 1].map(|more| sorted.symbols[symbol.index() + more]);
         self.numbered(sorted, first, end)
     }
 
-    /// All places where the same thing stands, in the order of the text: of a range as a whole,
-    /// those of its registers, too.
+    /// All places with the same meaning, in the order of the text. For a range as a whole, the
+    /// places of its registers, too.
     pub(crate) fn same(&self, meaning: Meaning) -> impl Iterator<Item = &Use> {
         let is_whole = self.register(meaning).is_none();
         let is_same = move |it: &Meaning| {
@@ -358,7 +360,7 @@ impl Names {
         self.uses.iter().filter(move |it| it.meaning.as_ref().is_some_and(is_same))
     }
 
-    /// The uses of some meanings.
+    /// The uses of the meanings with ranks from `first` to before `end`.
     fn numbered<'n>(
         &'n self,
         sorted: &'n ByMeaning,

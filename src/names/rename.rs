@@ -20,9 +20,9 @@ pub(crate) enum RenameError {
     Taken(String),
 }
 
-/// The edits that give the name at an offset of a text another one, everywhere.
+/// The edits that rename what stands at an offset of a text, everywhere.
 ///
-/// A register of a range gets a declaration of its own after that of the range.
+/// A register of a range gets a separate declaration after the range's.
 pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
     let names = Names::of(&syntax::parse(source));
     let here = names.at(offset).ok_or(RenameError::NoName)?;
@@ -31,7 +31,7 @@ pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, 
         return Err(RenameError::Invalid(new.into()));
     }
     let edits = edits(source, &names, meaning, new)?;
-    // Each other name must mean what it meant, and the new one nothing else.
+    // Every other name must mean what it meant before, and nothing else may have the new name.
     let text = applied(source, &edits);
     let changed = Names::of(&syntax::parse(&text));
     let added = names.register(meaning).map(|_| added_at(&edits, new));
@@ -42,7 +42,7 @@ pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, 
     }
 }
 
-/// The places of the name, and the declaration that a register of a range needs.
+/// Edits for all places of the name, and for the declaration that a register of a range needs.
 fn edits(
     source: &str,
     names: &Names,
@@ -69,7 +69,7 @@ fn edits(
     Ok(edits)
 }
 
-/// A declaration of one register, with the type of the one before it.
+/// A declaration of one register, behind the declaration of its range and with the same type.
 fn own_declaration(source: &str, names: &Names, range: Span, new: &str) -> Edit {
     let first = names.uses.partition_point(|it| it.span().start < range.start);
     let words = Span::new(range.start, names.uses[first].span().start).text(source).trim_end();
@@ -80,7 +80,7 @@ fn own_declaration(source: &str, names: &Names, range: Span, new: &str) -> Edit 
     Edit::insert(range.end, format!("{before}{words} {new};"))
 }
 
-/// The place in the changed text of the name that the inserted declaration has.
+/// Where the name of the inserted declaration stands in the changed text.
 fn added_at(edits: &[Edit], new: &str) -> u32 {
     let inserts = |edit: &Edit| edit.span.is_empty();
     let before = edits.iter().position(inserts).unwrap_or(edits.len());
@@ -91,8 +91,8 @@ fn added_at(edits: &[Edit], new: &str) -> u32 {
     (declaration + added + own - removed) as u32
 }
 
-/// Whether each name of a changed text means what it meant before. One declaration may be
-/// added.
+/// Whether each name of a changed text means what it meant before. The changed text may have one
+/// more declaration.
 fn keeps_meaning(names: &Names, meaning: Meaning, changed: &Names, added: Option<u32>) -> bool {
     let is_added = |it: &&Use| it.declares() && Some(it.span().start) == added;
     let added = changed.uses.iter().find(is_added).and_then(Use::symbol);

@@ -7,7 +7,7 @@ fn read(source: &str) -> Names {
     Names::of(&parse(source))
 }
 
-/// The offset of the place of a word that is written as `word#n`: its nth place, from 0.
+/// The offset of a place that is written as `word#n`: the nth place of the word, from 0.
 fn place(source: &str, written: &str) -> u32 {
     let (word, number) = written.split_once('#').expect("word#n");
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
@@ -26,7 +26,7 @@ fn declared(source: &str, pairs: &[(&str, Option<&str>)]) {
         assert_eq!(here.span().start, at, "{use_}");
         let found = here.symbol().map(|number| names.symbol(number).name.start);
         assert_eq!(found, declaration.map(|written| place(source, written)), "{use_}");
-        // Without the insides of the other functions, it is the same.
+        // The meaning is the same if the bodies of the other functions are not read.
         let near = Names::of(&parse_around(source, Span::at(at)));
         let here = near.at(at).expect(use_);
         let near = here.symbol().map(|number| near.symbol(number).name.start);
@@ -69,9 +69,9 @@ end: ret;
 }
 ";
 
-/// Each declaration is that which ptxas 13.5 takes: `bra end` in the inner block jumps to the
-/// label of that block, and `mov.b32 a, %r7` before an inner declaration of `a` writes the
-/// outer one.
+/// Each name means the declaration that ptxas 13.5 takes: `bra end` in the inner block jumps to the
+/// label of that block, and `mov.b32 a, %r7` before an inner declaration of `a` writes the outer
+/// one.
 #[test]
 fn names_resolve_as_in_ptxas() {
     declared(
@@ -184,7 +184,7 @@ $L__name:
     assert_eq!(g.body.text(source).lines().count(), 5);
 }
 
-/// A text of which a part is read has the same names in that part.
+/// A part that is read alone has the same names as in the whole text.
 #[test]
 fn names_of_a_part_are_those_of_the_whole() {
     const FUNCTIONS: [&str; 4] = [
@@ -200,7 +200,7 @@ fn names_of_a_part_are_those_of_the_whole() {
         let pieces = |at| if at == 4 { PIECES } else { &FUNCTIONS[..] };
         let source: String = (0..count).map(|at| numbers.pick(pieces(at))).collect();
         let whole = parse(&source);
-        // What an error hides may depend on all that follows.
+        // An error may change how all the text behind it is read.
         if !whole.errors().is_empty() {
             continue;
         }
@@ -220,7 +220,7 @@ fn names_of_a_part_are_those_of_the_whole() {
         };
         let (mut expected, found) = (shown(&Names::of(&whole)), shown(&Names::of(&near)));
         for (_, symbol, _) in &mut expected {
-            // Labels of the other functions are not there.
+            // Labels of the other functions are not read.
             let place =
                 |name: &Span| near.tokens().binary_search_by_key(&name.start, |it| it.span().start);
             *symbol = symbol.filter(|name| place(name).is_ok());
@@ -256,7 +256,7 @@ fn an_open_statement_ends_before_the_next_one() {
     }
 }
 
-/// The text with the name at a place changed.
+/// The text after renaming what stands at a place.
 fn renamed(source: &str, written: &str, new: &str) -> Result<String, RenameError> {
     rename(source, place(source, written), new).map(|edits| applied(source, &edits))
 }
@@ -273,7 +273,7 @@ fn renaming_follows_scopes() {
     let range = renamed(SCOPES, "%r#0", "%q").unwrap();
     assert!(range.contains(".reg .b32 a, %q<10>;") && range.contains("add.s32 a, %r3, %q07;"));
     assert!(range.contains("mov.b32 a, %q7;") && range.contains("{a, %q1}"));
-    // A register of a range gets a declaration.
+    // A register of a range gets a separate declaration.
     let one = renamed(SCOPES, "%r07#0", "total").unwrap();
     assert!(one.contains("    .reg .b32 a, %r<10>;\n    .reg .b32 total;\n    .reg .pred"));
     assert!(one.contains("mov.b32 a, total;") && one.contains("add.s32 a, %r3, total;"));
@@ -342,7 +342,7 @@ const PIECES: &[&str] = &[
     "<4>",
 ];
 
-/// Whatever the text: spans are in order and inside of it, and bounds hold.
+/// For any text, the spans of names are in order and inside of it, and all indices are in bounds.
 #[test]
 fn any_text_is_read() {
     let mut numbers = Numbers(5);
@@ -361,7 +361,7 @@ fn any_text_is_read() {
         }
         let offset = numbers.below(source.len() + 1) as u32;
         if let Ok(edits) = rename(&source, offset, "fresh") {
-            // And back again.
+            // The edits apply, and write the new name.
             let after = applied(&source, &edits);
             assert!(edits.is_sorted_by_key(|it| it.span.start), "{source}");
             assert!(after.contains("fresh"), "{source}");
@@ -369,7 +369,7 @@ fn any_text_is_read() {
     }
 }
 
-/// Deep nesting and many waiting labels take time in proportion to the text.
+/// For deep nesting and many uses that wait for labels, the time is proportional to the text.
 #[test]
 fn hostile_nesting_is_read_in_time() {
     let depth = 60_000;

@@ -11,8 +11,8 @@ use crate::syntax::{
     Statements, SymbolKind as DeclaredKind, Token, TokenKind, Tree,
 };
 
-/// The words of a declaration that make a variable known to others. ptxas exports all textures,
-/// samplers and surfaces.
+/// The words of a declaration that make a variable known to other modules. ptxas exports all
+/// textures, samplers and surfaces.
 const EXPORTS: [&str; 8] =
     [".visible", ".extern", ".weak", ".common", ".texref", ".samplerref", ".surfref", ".tex"];
 
@@ -30,13 +30,13 @@ pub(super) fn names(tree: &Tree<'_>) -> Names {
         open: vec![Open::new(ScopeId::MODULE)],
         names: Names {
             symbols: Vec::new(),
-            // About as many as there are; growing copies.
+            // An estimate: a growing list would be copied.
             uses: Vec::with_capacity(tree.tokens().len() / 3),
             scopes: vec![Scope { parent: None, function: None, span }],
             meanings: 0,
             apart: Vec::new(),
             by_meaning: OnceLock::new(),
-            // Where no statement is wrong, line breaks mean nothing.
+            // Line breaks matter only where a statement is wrong.
             is_doubtful: !tree.errors().is_empty(),
             unended: None,
             debug: Vec::new(),
@@ -54,13 +54,13 @@ struct Walker<'t> {
     context: Context<'t>,
     /// The numbers of symbols, by the offsets of their declarations.
     numbers: Map<u32, SymbolId>,
-    /// What the names mean that were looked up since ranges changed.
+    /// The meanings of names that were looked up since a range was declared or a scope was left.
     seen: Map<&'t str, Option<Meaning>>,
-    /// Some ranges that were looked up since ranges changed, by their names. Most uses name a
-    /// register of one of these.
+    /// Some ranges that were looked up since then, by their names. Most uses name a register of one
+    /// of these ranges.
     near: Vec<(&'t str, NumberedRange)>,
-    /// The names without the digits at their ends where one of them is declared by itself: then
-    /// the digits do not tell what it means.
+    /// The names, without the digits at their ends, that are also declared one by one. For these,
+    /// the digits do not tell what a name means.
     single: Set<&'t str>,
     /// The numbers of the registers in [`Names::apart`].
     numbered: Map<(SymbolId, u64), NonZeroU32>,
@@ -71,14 +71,14 @@ struct Walker<'t> {
     names: Names,
 }
 
-/// Where a statement that is none ends without `;`.
+/// Where an invalid statement ends without `;`.
 fn unended(statement: Statement<'_>) -> Option<Span> {
     let [first, .., last] = statement.tokens() else {
         let only = statement.tokens()[0];
         return (!b";{}".iter().any(|it| only.is(*it))).then_some(Span::at(only.span().end));
     };
     match first.kind() {
-        // No statement starts like this.
+        // No statement starts with such a token.
         TokenKind::Number | TokenKind::Str => Some(Span::at(first.span().end)),
         TokenKind::Punct(_) if !first.is(b'@') => Some(Span::at(first.span().end)),
         _ if last.is(b';') => None,
@@ -86,44 +86,44 @@ fn unended(statement: Statement<'_>) -> Option<Span> {
     }
 }
 
-/// Ranges in [`Walker::near`]: more than compilers use at once.
+/// The most ranges in [`Walker::near`]: more than compilers use at once.
 const NEAR: usize = 12;
 
-/// A range whose registers have numbers.
+/// A range whose registers have the numbers directly after its own.
 #[derive(Clone, Copy)]
 struct NumberedRange {
     symbol: SymbolId,
     count: u64,
-    /// The number of the range as a whole.
+    /// The number of the range itself.
     number: NonZeroU32,
 }
 
 impl NumberedRange {
-    /// A register.
+    /// The meaning of a register of the range.
     fn register(self, register: u64) -> Meaning {
         let number = self.number.saturating_add(register as u32 + 1);
         Meaning { symbol: self.symbol, number }
     }
 }
 
-/// A scope that is read.
+/// A scope that is being read.
 struct Open<'t> {
     scope: ScopeId,
     labels: Vec<(&'t str, SymbolId)>,
-    /// The lowest numbers at the end of the names declared one by one, by the rest of them.
+    /// For names declared one by one: the lowest number at the end, by the part before it.
     lowest: Map<&'t str, Lowest>,
-    /// Uses that may name a label that follows.
+    /// The indices of uses that may name a later label.
     waiting: Map<&'t str, Vec<u32>>,
 }
 
-/// The lowest numbers at the ends of names that differ in nothing else.
+/// The lowest numbers at the ends of names that are otherwise equal.
 #[derive(Clone, Copy)]
 struct Lowest {
-    /// Those of registers, variables and parameters.
+    /// The lowest for registers, variables and parameters.
     any: u64,
-    /// Those of these that have no needless zero.
+    /// The lowest for those of them whose number has no leading zero.
     plain: u64,
-    /// Those of labels that have no needless zero.
+    /// The lowest for labels whose number has no leading zero.
     label: u64,
 }
 
@@ -146,8 +146,8 @@ impl<'t> Walker<'t> {
                 self.close();
             }
         }
-        // Data of debuggers may use what functions declare, and a variable of the module may
-        // be declared too late. The first one of its name counts.
+        // Debug data may use what functions declare, and a variable of the module may be declared
+        // too late. If several symbols have the name, the first one counts.
         let mut waiting = std::mem::take(&mut self.innermost().waiting);
         for at in 0..self.names.symbols.len() {
             let Symbol { kind, name, .. } = self.names.symbols[at];
@@ -170,7 +170,7 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Reads a statement; returns those in the scope that it opens.
+    /// Reads a statement. Returns the statements in the scope that it opens, if any.
     fn statement(&mut self, statement: Statement<'t>) -> Option<Statements<'t>> {
         match statement.kind() {
             StatementKind::Instruction(instruction) => {
@@ -207,7 +207,7 @@ impl<'t> Walker<'t> {
             self.use_of(name);
         }
         labels.for_each(|label| self.label(label));
-        // A statement may end inside of braces that are not known.
+        // In an unknown directive, a `;` inside of braces may end a statement.
         self.names.is_doubtful |= directive.kind() == DirectiveKind::Unknown
             && statement.tokens().iter().any(|token| token.is(b'{'));
         if matches!(
@@ -315,7 +315,7 @@ impl<'t> Walker<'t> {
                 self.name(used);
             }
         }
-        // Results stand before the name. None of these waits for a label.
+        // Results stand before the name. No use in a header waits for a label.
         let uses = &mut self.names.uses[first..];
         if !uses.is_sorted_by_key(|it| it.span().start) {
             uses.sort_by_key(|it| it.span().start);
@@ -342,14 +342,14 @@ impl<'t> Walker<'t> {
         self.declare(SymbolKind::Function, name, is_double)
     }
 
-    /// Whether a variable of the module is declared once more: an `.extern` declaration may stand
-    /// beside others that are no secret of the module.
+    /// Whether a second declaration of a variable of the module is allowed: an `.extern`
+    /// declaration may stand beside others if the variable is exported.
     fn is_declared_again(&self, known: SymbolId, is_extern: bool) -> bool {
         let known = self.names.symbol(known);
         known.kind == SymbolKind::Variable && known.is_exported && (known.is_extern || is_extern)
     }
 
-    /// Another place that declares a symbol.
+    /// Adds another place that declares a symbol.
     fn declare_again(&mut self, id: SymbolId, name: Span, kind: DeclaredKind<'t>) {
         self.bind(name.text(self.source), kind, name);
         self.numbers.insert(name.start, id);
@@ -379,7 +379,7 @@ impl<'t> Walker<'t> {
             }
         }
         let outer = &mut self.innermost().waiting;
-        // The smaller part moves.
+        // The shorter list is moved.
         if outer.len() < own.waiting.len() {
             std::mem::swap(outer, &mut own.waiting);
         }
@@ -394,7 +394,7 @@ impl<'t> Walker<'t> {
         self.forget();
     }
 
-    /// Forgets what names meant.
+    /// Forgets the meanings that were looked up.
     fn forget(&mut self) {
         self.near.clear();
         self.seen = Map::default();
@@ -409,20 +409,20 @@ impl<'t> Walker<'t> {
         self.innermost().labels.push((name, id));
     }
 
-    /// Whether the innermost scope declares a range with a name.
+    /// Whether the innermost scope declares a range with this name.
     fn is_range(&mut self, base: &str) -> bool {
         self.in_scope(&format!("{base}0")).is_some_and(|it| it.count.is_some())
     }
 
-    /// Whether the innermost scope declares the name of a register of a range by itself.
+    /// Whether the innermost scope declares a name alone that a new range would give to a register.
     fn is_numbered(&mut self, base: &str, count: u64) -> bool {
         self.innermost().lowest.get(base).is_some_and(|lowest| {
-            // ptxas looks at labels only if one of the others has a number of the range.
+            // ptxas looks at labels only if a name of another kind has a number of the range, too.
             lowest.plain < count || lowest.any < count && lowest.label < count
         })
     }
 
-    /// Whether the innermost scope has a name already.
+    /// Whether the innermost scope has the name already.
     fn is_double(&mut self, name: &str) -> bool {
         self.in_scope(name).is_some()
     }
@@ -462,7 +462,7 @@ impl<'t> Walker<'t> {
         id
     }
 
-    /// Declares a name that stands for one thing.
+    /// Declares a name that is not a range.
     fn bind(&mut self, name: &'t str, kind: DeclaredKind<'t>, span: Span) {
         self.context.declare(name, kind, span);
         self.seen.remove(name);
@@ -485,7 +485,7 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// A symbol as a whole.
+    /// The meaning of a symbol as a whole.
     fn whole(&self, symbol: SymbolId) -> Meaning {
         Meaning { symbol, number: self.names.symbol(symbol).number }
     }
@@ -495,8 +495,8 @@ impl<'t> Walker<'t> {
         NonZeroU32::new(self.names.meanings).expect("it has just grown")
     }
 
-    /// Gives numbers to the registers of the range that was declared last, unless all such ranges
-    /// are long beside the text.
+    /// Gives numbers to the registers of the range that was declared last, unless the ranges have
+    /// many more registers than the text has tokens.
     fn number_registers(&mut self, range: SymbolId, count: u64) {
         if let Some(left) = self.unnumbered.checked_sub(count) {
             self.unnumbered = left;
@@ -505,11 +505,11 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// The meaning of a name here; `None` if none is declared yet.
+    /// The meaning of a name here; `None` if nothing has declared it so far.
     fn meaning(&mut self, name: &'t str) -> Option<Meaning> {
         let (base, number) = split(name);
         if let Some(number) = number
-            // These have two or three bytes: a call to compare them would take longer.
+            // Most names have two or three bytes: a call to compare them would take longer.
             && let Some((_, range)) = self.near.iter().find(|it| it.0.bytes().eq(base.bytes()))
             && number < range.count
         {
@@ -523,7 +523,7 @@ impl<'t> Walker<'t> {
         meaning
     }
 
-    /// The meaning of a name that names a symbol.
+    /// The meaning of a name whose symbol is known.
     fn looked_up(&mut self, symbol: SymbolId, base: &'t str, register: Option<u64>) -> Meaning {
         let Symbol { name, count, number, registers, .. } = *self.names.symbol(symbol);
         let (Some(count), Some(register)) = (count, register) else {
@@ -531,7 +531,7 @@ impl<'t> Walker<'t> {
         };
         if registers > 0 {
             let range = NumberedRange { symbol, count, number };
-            // A range that hides a wider one is not found by all numbers.
+            // If a range hides a wider one, larger numbers belong to the wider range.
             let is_innermost = self.context.outside_range(base);
             if is_innermost.is_some_and(|(span, _)| span.start == name.start)
                 && self.near.len() < NEAR
@@ -565,7 +565,7 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Adds a use; returns the kind of the symbol.
+    /// Adds a use. Returns the kind of its symbol.
     fn name(&mut self, span: Span) -> Option<SymbolKind> {
         let meaning = self.meaning(span.text(self.source));
         self.names.uses.push(Use::new(span, meaning, false));
@@ -579,14 +579,14 @@ fn split(name: &str) -> (&str, Option<u64>) {
     let (base, digits) = name.split_at(name.len() - count);
     let number = match count {
         0 => None,
-        // These fit.
+        // So many digits fit into 64 bits.
         1..20 => Some(digits.bytes().fold(0, |all, digit| all * 10 + u64::from(digit - b'0'))),
         _ => digits.parse().ok(),
     };
     (base, number)
 }
 
-/// Whether the number at the end of a name has no needless zero: ptxas takes `%r<10>` after a
+/// Whether the number at the end of a name has no leading zero: ptxas takes `%r<10>` after a
 /// declaration of `%r07`.
 fn has_plain_number(name: &str) -> bool {
     let digits = &name[split(name).0.len()..];
