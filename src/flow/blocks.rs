@@ -14,7 +14,7 @@ use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
 /// The control flow and the data flow of a function with a body: its [`Graph`], and the
-/// instructions that this counts.
+/// instructions that the graph numbers.
 #[derive(Debug)]
 pub struct Flow<'t> {
     function: Function<'t>,
@@ -22,22 +22,22 @@ pub struct Flow<'t> {
     graph: Graph,
 }
 
-/// The blocks, edges, definitions and uses of a function, by the numbers of its instructions. It
-/// may outlive the tree.
+/// The blocks, edges, definitions and uses of a function, by the numbers of its instructions. The
+/// graph may outlive the tree.
 #[derive(Debug)]
 pub struct Graph {
     accesses: Vec<NameAccess>,
-    /// Where the accesses of each instruction start, and where all end.
+    /// The index of the first access of each instruction; at the end, the number of accesses.
     starts: Vec<u32>,
     /// The instruction of each access.
     instructions: Vec<u32>,
-    /// The numbers of the accesses, by meaning and by place.
+    /// The indices of the accesses, sorted by meaning and by place.
     by_meaning: Vec<u32>,
     blocks: Vec<Block>,
     reachable: Vec<bool>,
     /// Whether the function may end after each block.
     ends: Vec<bool>,
-    /// The blocks whose branch leads to where the text does not say.
+    /// The blocks that end with a branch to unknown targets.
     guesses: Vec<usize>,
     /// The registers that the function returns.
     results: Vec<Meaning>,
@@ -49,8 +49,8 @@ pub struct Graph {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// The numbers of its instructions. None for a label at the end of the function, and for
-    /// the block between branches that are not known and all labels.
+    /// The numbers of the block's instructions. Empty for a label at the end of the function, and
+    /// for the block between branches with unknown targets and all labels.
     pub instructions: Range<usize>,
     /// The blocks that may run next: first the one that follows in the text. None where the
     /// function ends.
@@ -59,7 +59,8 @@ pub struct Block {
     pub predecessors: Vec<usize>,
 }
 
-/// So many targets of branches for each instruction are told apart.
+/// The average number of targets per instruction up to which tables of branches are followed. The
+/// targets of further tables count as unknown.
 const EDGES: usize = 64;
 
 /// What an instruction does with one name.
@@ -67,14 +68,14 @@ const EDGES: usize = 64;
 pub(super) struct Effect {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether it gets a value in any case.
+    /// Whether the instruction writes the name in any case, not only under a guard.
     pub(super) defines: bool,
 }
 
 impl<'t> Flow<'t> {
     /// Reads the flow of a function. `None` if it has no body.
     ///
-    /// `names` are those of the same tree.
+    /// `names` must come from the same tree.
     pub fn of(function: &Function<'t>, names: &Names) -> Option<Flow<'t>> {
         let body = function.body()?;
         let mut builder = Builder::new(names);
@@ -90,7 +91,7 @@ impl<'t> Flow<'t> {
         self.function
     }
 
-    /// Its instructions, in the order of the text.
+    /// The function's instructions, in the order of the text.
     pub fn statements(&self) -> &[Statement<'t>] {
         &self.statements
     }
@@ -103,7 +104,8 @@ impl<'t> Flow<'t> {
         instruction(self.statements[number])
     }
 
-    /// Whether the manual has the opcode of an instruction. Others read and write all that they name.
+    /// Whether the manual has the opcode of an instruction. Other instructions count as reading and
+    /// writing every name that they have.
     ///
     /// # Panics
     /// If there is no such instruction.
@@ -136,12 +138,12 @@ impl Graph {
         self.len() == 0
     }
 
-    /// Its basic blocks, in the order of the text. The function starts in the first one.
+    /// The basic blocks, in the order of the text. The function starts in the first one.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The number of the block with an instruction.
+    /// The index of the block that contains an instruction.
     ///
     /// # Panics
     /// If there is no such instruction.
@@ -150,15 +152,15 @@ impl Graph {
         self.blocks.partition_point(|block| block.instructions.end <= instruction)
     }
 
-    /// Whether it branches to where the text does not say: over a table that is not declared,
-    /// or to a label that is not there. Such a branch leads to one more block without
-    /// instructions, behind all others, and from there to every label. So does a branch of a
-    /// function whose tables have far more targets than it has instructions.
+    /// Whether the function has a branch with unknown targets: over an undeclared table, or to a
+    /// missing label. Such a branch leads to one more block, without instructions, behind all
+    /// others, and that block leads to every label. If the tables of a function have far more
+    /// targets than it has instructions, branches over them count as unknown, too.
     pub fn is_opaque(&self) -> bool {
         !self.guesses.is_empty()
     }
 
-    /// The block between such branches and all labels.
+    /// The block between branches with unknown targets and all labels.
     pub(crate) fn between_guesses(&self) -> Option<usize> {
         self.is_opaque().then(|| self.blocks.len() - 1)
     }
@@ -168,12 +170,12 @@ impl Graph {
         self.reachable[block]
     }
 
-    /// The dominators of its blocks.
+    /// The dominators of the function's blocks.
     pub fn dominators(&self) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::of(&self.blocks))
     }
 
-    /// Its natural loops, inner ones after those around them.
+    /// The function's natural loops. An outer loop stands before the loops inside of it.
     pub fn loops(&self) -> &[Loop] {
         self.loops.get_or_init(|| loops(&self.blocks, self.dominators()))
     }
@@ -189,12 +191,12 @@ impl Graph {
         self.occurrences(meaning).iter().map(|number| self.instruction_of(*number))
     }
 
-    /// The definitions whose value an instruction may find in a register, before it writes any.
+    /// The definitions whose values a register may hold just before an instruction runs.
     pub fn definitions_reaching(&self, instruction: usize, meaning: Meaning) -> Reaching {
         self.definitions_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
 
-    /// Like [`Graph::definitions_reaching`]. `None` if so many blocks do not tell.
+    /// Like [`Graph::definitions_reaching`]. `None` if the search passes more than `blocks` blocks.
     pub(crate) fn definitions_within(
         &self,
         blocks: usize,
@@ -235,13 +237,14 @@ impl Graph {
         Some(found)
     }
 
-    /// The instructions that may read what an instruction writes to a register. The number after
-    /// the last one stands for the caller, who reads the registers that a function returns.
+    /// The instructions that may read the value that an instruction writes to a register.
+    /// [`Graph::len`] in the list stands for the caller, who reads the registers that the function
+    /// returns.
     pub fn readers_of(&self, instruction: usize, meaning: Meaning) -> Vec<usize> {
         self.readers_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
 
-    /// Like [`Graph::readers_of`]. `None` if so many blocks do not tell.
+    /// Like [`Graph::readers_of`]. `None` if the search passes more than `blocks` blocks.
     pub(crate) fn readers_within(
         &self,
         blocks: usize,
@@ -258,9 +261,9 @@ impl Graph {
         Some(readers)
     }
 
-    /// The one reader of what an instruction writes to a register, as in [`Graph::readers_of`].
-    /// `None` if there is none or another one, if the register has more uses than `most`, or if so
-    /// many blocks do not tell.
+    /// The only reader of the value that an instruction writes to a register, as in
+    /// [`Graph::readers_of`]. `None` if there is no reader or more than one, if the register has
+    /// more than `most` uses, or if the search passes more than `most` blocks.
     pub(crate) fn only_reader(
         &self,
         most: usize,
@@ -289,8 +292,8 @@ impl Graph {
         is_live
     }
 
-    /// Hands over the readers of a value until `found` wants no more. `None` if so many blocks do
-    /// not tell.
+    /// Hands the readers of a value to `found` until it returns false. `None` if the search passes
+    /// more than `blocks` blocks.
     fn search_readers(
         &self,
         blocks: usize,
@@ -331,7 +334,7 @@ impl Graph {
         Some(())
     }
 
-    /// The accesses with a meaning.
+    /// The indices of the accesses with a meaning.
     fn occurrences(&self, meaning: Meaning) -> &[u32] {
         let index = |number: &u32| self.accesses[*number as usize].meaning.index();
         let start = self.by_meaning.partition_point(|it| index(it) < meaning.index());
@@ -380,14 +383,14 @@ struct Builder<'t, 'n> {
     statements: Vec<Statement<'t>>,
     accesses: Vec<NameAccess>,
     starts: Vec<u32>,
-    /// The instruction that each label stands before.
+    /// The number of the instruction behind each label.
     labels: Map<SymbolId, usize>,
     /// The labels of each `.branchtargets`.
     tables: Map<SymbolId, Vec<Option<SymbolId>>>,
-    /// The label that was read last, if nothing else follows it yet.
+    /// The label directly before the next statement, if any.
     label: Option<SymbolId>,
     results: Vec<Meaning>,
-    /// Names are asked for in the order of the text: the number of the next use.
+    /// The index of the next use, for names that are looked up in the order of the text.
     next_use: usize,
     /// The names of one instruction.
     found: Vec<(Span, Access)>,
@@ -413,7 +416,7 @@ impl<'t, 'n> Builder<'t, 'n> {
         self.names.use_of(name)?.meaning()
     }
 
-    /// Like [`Builder::meaning`], for names that are asked for in the order of the text.
+    /// Like [`Builder::meaning`], for names that are looked up in the order of the text.
     fn next_meaning(&mut self, name: Span) -> Option<Meaning> {
         let uses = self.names.uses();
         while self.next_use < uses.len() && uses[self.next_use].span().start < name.start {
@@ -512,7 +515,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             }
             blocks[at].successors = successors;
         }
-        // From the block behind all others, every label may follow.
+        // The block behind all others leads to every label.
         if blocks.len() > own {
             let mut labelled: Vec<usize> = self.labels.values().map(|at| block_at(*at)).collect();
             labelled.sort_unstable();
@@ -585,7 +588,7 @@ struct Jump<'b> {
     ends_block: bool,
 }
 
-/// Labels; `None` for one that the text does not tell.
+/// The labels that a branch may lead to; `None` for an unknown one.
 enum To<'b> {
     Nowhere,
     Label([Option<SymbolId>; 1]),

@@ -5,23 +5,23 @@ use super::Block;
 /// For each block, the blocks that every path to it passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dominators {
-    /// The closest dominator of each block; itself for the first one, and `None` for blocks that
-    /// no path leads to.
+    /// The immediate dominator of each block: the block itself for the first one, and `None` for
+    /// blocks that no path leads to.
     immediate: Vec<Option<usize>>,
-    /// The place of each block among those in depth-first order of the tree of dominators, and
-    /// of the last one below it.
+    /// For each block, its number in depth-first order of the dominator tree, and the last number
+    /// below it in the tree.
     below: Vec<(usize, usize)>,
 }
 
 impl Dominators {
-    /// The closest other block that every path to a block passes. `None` for the first block, and
-    /// for blocks that no path leads to.
+    /// The immediate dominator of a block: the closest other block that every path to it passes.
+    /// `None` for the first block, and for blocks that no path leads to.
     pub fn immediate(&self, block: usize) -> Option<usize> {
         self.immediate[block].filter(|it| *it != block)
     }
 
-    /// Whether every path to a block passes another one, which may be the same. False if no path
-    /// leads to it.
+    /// Whether every path to `block` passes `dominator`. A block dominates itself. False if no path
+    /// leads to `block`.
     pub fn dominates(&self, dominator: usize, block: usize) -> bool {
         if self.immediate[block].is_none() || self.immediate[dominator].is_none() {
             return false;
@@ -30,10 +30,10 @@ impl Dominators {
         (first..=last).contains(&self.below[block].0)
     }
 
-    /// Semi-NCA of Georgiadis.
+    /// The algorithm Semi-NCA of Georgiadis.
     pub(super) fn of(blocks: &[Block]) -> Dominators {
         let (order, parents) = depth_first(blocks);
-        // All that follows counts blocks in depth-first order.
+        // From here on, blocks have numbers in depth-first order.
         let mut numbers = vec![usize::MAX; blocks.len()];
         order.iter().enumerate().for_each(|(number, block)| numbers[*block] = number);
         let mut semi: Vec<usize> = (0..order.len()).collect();
@@ -64,8 +64,8 @@ impl Dominators {
     }
 }
 
-/// The blocks that some path leads to, in depth-first order, and the number of the parent of each
-/// in the tree of that order.
+/// The blocks that some path leads to, in depth-first order, and for each the number of its parent
+/// in the depth-first tree.
 fn depth_first(blocks: &[Block]) -> (Vec<usize>, Vec<usize>) {
     let (mut order, mut parents) = (Vec::new(), Vec::new());
     let mut seen = vec![false; blocks.len()];
@@ -82,7 +82,7 @@ fn depth_first(blocks: &[Block]) -> (Vec<usize>, Vec<usize>) {
     (order, parents)
 }
 
-/// The linked blocks of [`Dominators::of`], with compressed paths.
+/// The forest of linked blocks in [`Dominators::of`], with compressed paths.
 struct Forest {
     ancestors: Vec<usize>,
     least: Vec<usize>,
@@ -97,8 +97,8 @@ impl Forest {
         self.ancestors[child] = parent;
     }
 
-    /// The block of least semidominator on the path from a block up to the linked ones below
-    /// another block.
+    /// The block with the least semidominator on the path from `from` up to below the root of its
+    /// tree in the forest; `from` itself if it is not above `last` in depth-first order.
     fn least(&mut self, from: usize, last: usize, semi: &[usize]) -> usize {
         if from <= last {
             return from;
@@ -120,8 +120,8 @@ impl Forest {
     }
 }
 
-/// The place of each block in depth-first order of the tree of dominators, and of the last one
-/// below it.
+/// For each block, its number in depth-first order of the dominator tree, and the last number below
+/// it in the tree.
 fn below(immediate: &[Option<usize>]) -> Vec<(usize, usize)> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); immediate.len()];
     for (block, dominator) in immediate.iter().enumerate() {
@@ -144,20 +144,20 @@ fn below(immediate: &[Option<usize>]) -> Vec<(usize, usize)> {
     below
 }
 
-/// A natural loop: blocks that lead back to one that dominates them.
+/// A natural loop: blocks from which a path leads back to a header that dominates them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loop {
-    /// The block where it is entered.
+    /// The block where the loop is entered.
     pub header: usize,
-    /// Its blocks with the header, without those of loops inside of it, in order.
+    /// The blocks of the loop in order, header included, without the blocks of loops inside of it.
     pub blocks: Vec<usize>,
-    /// The number of the loop around it.
+    /// The index of the loop directly around this one.
     pub parent: Option<usize>,
 }
 
-/// The natural loops, inner ones after those around them. Edges back to a block that does not
-/// dominate their start make none.
+/// The natural loops. An outer loop stands before the loops inside of it. An edge back to a block
+/// makes a loop only if that block dominates the start of the edge.
 pub(super) fn loops(blocks: &[Block], dominators: &Dominators) -> Vec<Loop> {
     let is_back = |from: usize, to: usize| dominators.dominates(to, from);
     let before = |block: usize| {
@@ -166,14 +166,14 @@ pub(super) fn loops(blocks: &[Block], dominators: &Dominators) -> Vec<Loop> {
     };
     let is_header = |block: &usize| before(*block).any(|from| is_back(from, *block));
     let mut headers: Vec<usize> = (0..blocks.len()).filter(is_header).collect();
-    // A header dominates those of the loops inside of its own.
+    // A header dominates the headers of the loops inside of its loop.
     headers.sort_by_key(|header| dominators.below[*header].0);
     let mut loops: Vec<Loop> = headers
         .iter()
         .map(|header| Loop { header: *header, blocks: Vec::new(), parent: None })
         .collect();
-    // The innermost loop of each block; loops are found from the inner ones out, and those that
-    // are found stand for their blocks.
+    // The innermost loop of each block. Inner loops are found first, and a found loop stands for
+    // all its blocks.
     let mut innermost: Vec<Option<usize>> = vec![None; blocks.len()];
     let mut outer: Vec<usize> = (0..loops.len()).collect();
     for number in (0..loops.len()).rev() {
@@ -207,7 +207,7 @@ pub(super) fn loops(blocks: &[Block], dominators: &Dominators) -> Vec<Loop> {
     loops
 }
 
-/// The outermost loop around one, of those that are found. Shortens the way to it.
+/// The outermost of the known loops around a loop. Shortens the path to it.
 fn outermost(outer: &mut [usize], mut number: usize) -> usize {
     while outer[number] != number {
         outer[number] = outer[outer[number]];

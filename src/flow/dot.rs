@@ -6,12 +6,12 @@ use super::Flow;
 use crate::syntax::Statement;
 
 impl Flow<'_> {
-    /// The function as a cluster of nodes, one for each block, in the language of Graphviz: to stand
-    /// between `digraph {` and `}`. `number` tells the nodes of several functions apart.
+    /// The function in the language of Graphviz: a cluster with one node for each block, which
+    /// belongs between `digraph {` and `}`. `number` tells the nodes of several functions apart.
     ///
-    /// Each node has the block's instructions; comments and line breaks in these are left out.
-    /// Blocks that no path leads to are dashed, and so is the way of branches whose targets are
-    /// not known to all labels.
+    /// Each node shows the block's instructions, without comments and line breaks. Blocks that no
+    /// path leads to are dashed. So are the block between branches with unknown targets and all
+    /// labels, and its edges.
     pub fn dot(&self, number: usize) -> impl fmt::Display {
         Dot { flow: self, number }
     }

@@ -6,45 +6,45 @@ use crate::syntax::{Instruction, Operand, OperandKind, TokenKind};
 /// How an instruction uses a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Its value is read.
+    /// The instruction reads its value.
     Read,
-    /// It gets a value.
+    /// The instruction gives it a value.
     Write,
-    /// Both: accumulators of `wgmma`, and all names of an opcode that is not known.
+    /// Both: for accumulators of `wgmma`, and for all names of an unknown opcode.
     ReadWrite,
 }
 
 impl Access {
-    /// Whether the value before matters.
+    /// Whether the instruction reads the value that the name had before.
     pub fn reads(self) -> bool {
         self != Access::Write
     }
 
-    /// Whether the value after may be another one.
+    /// Whether the name may have another value after the instruction.
     pub fn writes(self) -> bool {
         self != Access::Read
     }
 }
 
-/// The operands of an opcode that it writes.
+/// Which operands an opcode writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Results {
     /// None.
     None,
-    /// The first. An address there is where something is stored, and is read.
+    /// The first. If it is an address, the instruction stores there and reads the address.
     First,
-    /// The first, which it also reads.
+    /// The first, which the instruction also reads.
     Accumulator,
     /// The first two: `tcgen05.ld.red`.
     FirstTwo,
     /// `call (results), function, (arguments);`
     Call,
-    /// The opcode is not known: it may read and write all.
+    /// The opcode is unknown: it may read and write all operands.
     Unknown,
 }
 
-/// Opcodes whose first operand is the result, unless it is an address. Of the manual's opcodes,
-/// these are all but those in [`WITHOUT_RESULT`], and those that [`results`] names.
+/// Opcodes whose first operand is the result, unless it is an address. These are all opcodes of the
+/// manual except those in [`WITHOUT_RESULT`] and those that [`results`] lists.
 const WITH_RESULT: &[&str] = &[
     "abs",
     "activemask",
@@ -182,7 +182,7 @@ const WITHOUT_RESULT: &[&str] = &[
     "trap",
 ];
 
-/// The operands that an opcode writes.
+/// Which operands an instruction writes.
 fn results(source: &str, instruction: &Instruction<'_>) -> Results {
     let has = |modifier: &str| instruction.modifiers().any(|it| it.text(source) == modifier);
     match instruction.mnemonic().text(source) {
@@ -192,7 +192,7 @@ fn results(source: &str, instruction: &Instruction<'_>) -> Results {
         "tcgen05" if has(".ld") => Results::First,
         "wgmma" if has(".mma_async") => Results::Accumulator,
         "bar" | "barrier" | "tcgen05" | "wgmma" => Results::None,
-        // `wmma.store.d [p], …` has an address first.
+        // In `wmma.store.d [p], …`, the first operand is an address.
         mnemonic if WITH_RESULT.binary_search(&mnemonic).is_ok() => Results::First,
         mnemonic if WITHOUT_RESULT.binary_search(&mnemonic).is_ok() => Results::None,
         _ => Results::Unknown,
@@ -227,9 +227,9 @@ pub(super) fn accesses(
     }
 }
 
-/// The names in an operand. What an address holds is read.
+/// The names in an operand. The names inside of an address are read.
 fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Access)) {
-    // Most operands are one word. Those that are no names mean nothing.
+    // Most operands are a single token. Tokens that are no names have no effect.
     if let [word] = operand.tokens() {
         if word.kind() == TokenKind::Ident {
             found(word.span(), access);

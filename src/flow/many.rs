@@ -1,4 +1,4 @@
-//! Questions about many registers of a function at once: 64 of them are followed together.
+//! Answers questions about many registers of a function, 64 registers at a time.
 
 use super::blocks::Effect;
 use super::{Block, Graph};
@@ -8,13 +8,13 @@ use crate::names::Meaning;
 /// A register, and an instruction that reads or writes it.
 type RegisterAt = (usize, Meaning);
 
-/// A register with the instructions that are asked about, each with the number of the question.
+/// A register, and the instructions that are asked about, each with the index of its question.
 type Asked = (Meaning, Vec<(usize, usize)>);
 
 /// Whether instructions write a register on the way from the start of a function to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// On every path, or no path leads there.
+    /// On every path, or there is no path.
     Always,
     /// Not on all paths.
     Sometimes,
@@ -25,12 +25,12 @@ pub(crate) enum Written {
 /// How many registers are followed together.
 const WIDTH: usize = 64;
 
-/// The most steps for the questions about one function: far more than those about any that people
-/// or compilers write.
+/// The most steps for the questions about one function. Functions that people or compilers write
+/// need far fewer.
 const STEPS: usize = 1 << 26;
 
-/// The sets of registers that a block adds and takes away, and those that it has where it starts
-/// or ends.
+/// How a block changes a set of registers on the way from its start to its end, or backwards: the
+/// registers that it adds, and those that it takes away.
 #[derive(Clone, Copy, Default)]
 struct Transfer {
     adds: u64,
@@ -38,8 +38,8 @@ struct Transfer {
 }
 
 impl Graph {
-    /// Whether registers are written before instructions that read them. `counts` says whether a
-    /// write under a guard is one. `None` if the function is too large to tell.
+    /// Whether registers are written before the given instructions read them. `counts` tells
+    /// whether a write under a guard counts as one. `None` if the function is too large to tell.
     pub(crate) fn are_written_before(
         &self,
         places: &[RegisterAt],
@@ -100,7 +100,8 @@ impl Graph {
             let mut open = Vec::new();
             for (bit, (meaning, places)) in group.iter().enumerate() {
                 let mut places = places.iter().rev().peekable();
-                // Whether the value is read in the rest of the block, if that decides.
+                // Whether the rest of the block reads the value; `None` if it neither reads nor
+                // overwrites it.
                 let (mut block, mut is_read) = (None, None);
                 let occurring: Vec<usize> = self.instructions_with(*meaning).collect();
                 for at in occurring.into_iter().rev() {
@@ -135,8 +136,9 @@ impl Graph {
         Some(answers)
     }
 
-    /// The places by register, in the order of the text and with their numbers, some registers
-    /// together. `None` if that would take too long.
+    /// The places by register, each list in the order of the text and with the indices of the
+    /// questions. Each group has up to [`WIDTH`] registers. `None` if the analysis would take too
+    /// long.
     fn groups(&self, places: &[RegisterAt]) -> Option<Vec<Vec<Asked>>> {
         let mut numbers: Map<Meaning, usize> = Map::default();
         let mut all: Vec<Asked> = Vec::new();
@@ -154,7 +156,7 @@ impl Graph {
         (steps <= STEPS).then(|| all.chunks(WIDTH).map(<[_]>::to_vec).collect())
     }
 
-    /// The sets with which blocks start, if the function starts with one.
+    /// The set at the start of each block, if the function starts with the set `start`.
     fn forward(&self, start: u64, transfers: &[Transfer]) -> Vec<u64> {
         let mut sets = vec![0; transfers.len()];
         sets[0] = start;
@@ -162,13 +164,14 @@ impl Graph {
         self.settled(sets, waiting.collect(), transfers, |block| &block.successors)
     }
 
-    /// The sets with which blocks end.
+    /// The set at the end of each block.
     fn backward(&self, transfers: &[Transfer]) -> Vec<u64> {
         let (sets, waiting) = (vec![0; transfers.len()], (0..transfers.len()).collect());
         self.settled(sets, waiting, transfers, |block| &block.predecessors)
     }
 
-    /// The sets of all blocks when those that wait have handed theirs on.
+    /// The sets of all blocks once nothing changes any more. The sets of the blocks in `waiting`
+    /// are still to be passed on.
     fn settled(
         &self,
         mut sets: Vec<u64>,
@@ -199,13 +202,13 @@ mod tests {
     use crate::syntax::parse;
     use crate::testing::Numbers;
 
-    /// A function with branches, guards and more registers than are followed together.
+    /// A function with branches, guards, and more registers than are followed together.
     fn function(numbers: &mut Numbers) -> String {
         let mut text = String::from(".func f()\n{\n.reg .b32 %r<80>;\n.reg .pred %p<4>;\n");
         let count = 5 + numbers.below(60);
         for at in 0..count {
             let [d, a, p] = [80, 80, 4].map(|below| numbers.below(below));
-            // Few registers, so that they meet.
+            // Mostly a few registers, so that uses meet definitions.
             let (d, a) = if numbers.below(3) == 0 { (d, a) } else { (d % 3, a % 3) };
             let guard = if numbers.below(4) == 0 { format!("@%p{p} ") } else { String::new() };
             let label = numbers.below(count);

@@ -35,10 +35,10 @@
 //! assert!(flow.is_live_after(add, read.meaning));
 //! ```
 //!
-//! Everything is counted in instructions, in the order of the text: labels, declarations and
-//! directives are none. What an opcode reads and writes comes from one table; an opcode that is
-//! not known reads and writes all that it names. A write under a guard predicate is a partial one:
-//! the value before it may stay.
+//! Only instructions have numbers, in the order of the text; labels, declarations and directives
+//! have none. One table tells what an opcode reads and writes; an unknown opcode counts as reading
+//! and writing every name that it has. A write under a guard predicate is partial: the register may
+//! keep its value.
 
 mod blocks;
 mod dominators;
@@ -62,20 +62,20 @@ use crate::source::Span;
 pub struct NameAccess {
     /// The name.
     pub span: Span,
-    /// What it means.
+    /// What the name means.
     pub meaning: Meaning,
-    /// How it is used.
+    /// How the instruction uses the name.
     pub access: Access,
-    /// Whether a guard predicate decides if the instruction writes it.
+    /// Whether a guard predicate decides if the instruction writes the name.
     pub is_partial: bool,
 }
 
-/// The definitions that may have written a value.
+/// The definitions that a value may come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reaching {
-    /// The instructions that write it, in the order of the text.
+    /// The instructions that may have written the value, in the order of the text.
     pub instructions: Vec<usize>,
-    /// Whether a path from the start of the function has none of them.
+    /// Whether some path from the start of the function passes none of them.
     pub may_be_undefined: bool,
 }
