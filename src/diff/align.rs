@@ -6,7 +6,7 @@ use super::lines::{common, gaps, within_gaps};
 use super::outline::{Class, NameId, Outline, Rough, Statement};
 use crate::hash::Map;
 
-/// The names of one text that are those of another.
+/// A one-to-one matching of names of two texts.
 #[derive(Clone, Default)]
 pub(super) struct Matching {
     to_new: Map<NameId, NameId>,
@@ -22,7 +22,7 @@ impl Matching {
         self.to_old.get(&new).copied()
     }
 
-    /// Matches two names; returns whether they were free, or matched already.
+    /// Matches two names. Returns false if one of them is already matched to another name.
     pub(super) fn join(&mut self, old: NameId, new: NameId) -> bool {
         match (self.new_of(old), self.old_of(new)) {
             (None, None) => {
@@ -36,7 +36,7 @@ impl Matching {
     }
 }
 
-/// Two texts, and the names of both that are global.
+/// Two texts, and the matching of their global names.
 pub(super) struct Sides<'a, 's> {
     pub(super) old: &'a Outline<'s>,
     pub(super) new: &'a Outline<'s>,
@@ -49,12 +49,12 @@ pub(super) struct Sides<'a, 's> {
 pub(super) struct Alignment {
     /// The positions of statements that are equal.
     pub(super) same: Vec<(u32, u32)>,
-    /// The local names that are the same ones.
+    /// The local names that match.
     pub(super) locals: Matching,
 }
 
 impl Sides<'_, '_> {
-    /// Whether two names are the same one, as far as known.
+    /// Whether two names are known to match.
     fn is_same(&self, locals: &Matching, old: NameId, new: NameId) -> bool {
         let matching = if self.new.name(new).is_global { self.globals } else { locals };
         matching.new_of(old) == Some(new)
@@ -80,7 +80,7 @@ impl Sides<'_, '_> {
             })
     }
 
-    /// Matches two local names, if they are free. Global ones must be the same.
+    /// Matches two local names if neither has a partner yet. Global names must match already.
     fn join(&self, locals: &mut Matching, old: NameId, new: NameId) -> bool {
         if self.old.name(old).is_global || self.new.name(new).is_global {
             return self.globals.new_of(old) == Some(new);
@@ -88,7 +88,7 @@ impl Sides<'_, '_> {
         self.old.name(old).class == self.new.name(new).class && locals.join(old, new)
     }
 
-    /// Matches the names in the holes of two statements, as far as they are free.
+    /// Matches the names in the holes of two statements, unless they have other partners.
     fn join_all(&self, locals: &mut Matching, old: &[NameId], new: &[NameId]) {
         for (old, new) in old.iter().zip(new) {
             self.join(locals, *old, *new);
@@ -97,9 +97,9 @@ impl Sides<'_, '_> {
 
     /// Aligns two functions.
     ///
-    /// A statement is first known by its shape and the shapes of the statements where its names
-    /// stand first, then by less. Names that stand in the same holes of aligned statements are
-    /// matched, by majority. Statements are equal if their names are.
+    /// Statements are first aligned by their shape and by the statements where their names occur
+    /// first, then by less and less. Names in the same holes of aligned statements are matched, by
+    /// majority. Statements are equal if their shapes are equal and their names match.
     pub(super) fn align(&self, old: &[Statement], new: &[Statement]) -> Alignment {
         let [old_keys, new_keys] = self.keys(old, new);
         let changed = |found: &Alignment| old.len() + new.len() - 2 * found.same.len();
@@ -121,7 +121,8 @@ impl Sides<'_, '_> {
             if best.as_ref().is_none_or(|best| best.same.len() < found.same.len()) {
                 best = Some(found);
             }
-            // Code that repeats itself can mislead any depth.
+            // Code that repeats itself can mislead the search at any depth, so that others are
+            // tried, too.
             if best.as_ref().is_some_and(|best| changed(best) <= FEW) {
                 break;
             }
@@ -134,8 +135,8 @@ impl Sides<'_, '_> {
         best
     }
 
-    /// Matches the names of statements that differ, but have the same opcode in the same gap.
-    /// A reader compares such statements.
+    /// Matches the names of statements that differ, but have the same opcode in the same gap. A
+    /// reader compares such statements with each other.
     fn match_changed(&self, old: &[Statement], new: &[Statement], found: &mut Alignment) {
         let opcodes = |outline: &Outline, statements: &[Statement]| -> Vec<u64> {
             let hash = |it: &Statement| hash_of(&outline.opcode(it));
@@ -154,8 +155,8 @@ impl Sides<'_, '_> {
         });
     }
 
-    /// Matches the names of statements that stand in another place: those that are not aligned,
-    /// and have a key that no other such statement has.
+    /// Matches the names of statements that moved: statements that are not aligned, and whose key
+    /// no other such statement of their text has.
     fn match_moved(
         &self,
         (old, new): (&[Statement], &[Statement]),
@@ -184,7 +185,8 @@ impl Sides<'_, '_> {
         }
     }
 
-    /// Matches the names of aligned statements, and aligns the statements that are then equal.
+    /// Matches the names of aligned statements, and aligns the statements that are equal under that
+    /// matching.
     fn settle(
         &self,
         old: &[Statement],
@@ -201,11 +203,12 @@ impl Sides<'_, '_> {
         Alignment { same, locals }
     }
 
-    /// Hashes of statements, by what is known of their names: nothing, then the statements
-    /// where they stand first, and so on.
+    /// Hashes of statements, one list for each depth. At depth 0, only the shape counts. At each
+    /// further depth, so do the hashes, of the depth before, of the statements where the names
+    /// occur first.
     fn keys(&self, old: &[Statement], new: &[Statement]) -> [Vec<Vec<u64>>; 2] {
         let side = |outline: &Outline, statements: &[Statement], is_old: bool| {
-            // The statement and the hole where a name stands first.
+            // The statement and the hole where each name occurs first.
             let mut first: Map<NameId, (usize, u64)> = Map::default();
             for (at, statement) in statements.iter().enumerate() {
                 for (name, hole) in outline.holes(statement).iter().zip(0..) {
@@ -239,7 +242,7 @@ impl Sides<'_, '_> {
         [side(self.old, old, true), side(self.new, new, false)]
     }
 
-    /// A hash of a global name: the same for the same one in both texts.
+    /// A hash of a global name: matching names of both texts have the same hash.
     fn global_key(&self, name: NameId, is_old: bool) -> u64 {
         let new = if is_old { self.globals.new_of(name) } else { Some(name) };
         match new {
@@ -248,7 +251,8 @@ impl Sides<'_, '_> {
         }
     }
 
-    /// A hash of a statement with its names, those of the new text.
+    /// A hash of a statement and its names, where names of the old text are replaced by their
+    /// partners.
     pub(super) fn exact_key(&self, statement: &Statement, is_old: bool, locals: &Matching) -> u64 {
         let outline = if is_old { self.old } else { self.new };
         let own = mixed(u64::from(statement.shape), 1);
@@ -265,7 +269,7 @@ impl Sides<'_, '_> {
         })
     }
 
-    /// Matches local names that stand in the same holes of aligned statements most often, then
+    /// Matches the local names that stand most often in the same holes of aligned statements, then
     /// those with the same text.
     fn majority(
         &self,
@@ -310,20 +314,20 @@ impl Sides<'_, '_> {
     }
 }
 
-/// How far statements are known by the statements before them.
+/// The greatest depth of [`Sides::keys`].
 const DEPTH: usize = 3;
 
-/// So many changed statements are not looked at again.
+/// The number of changed statements that is too small for another try.
 const FEW: usize = 2;
 
-/// How often names are matched again, as long as that makes more statements equal.
+/// How often names are matched again at most, as long as that makes more statements equal.
 const ROUNDS: usize = 3;
 
 fn hash_of(text: &str) -> u64 {
     text.bytes().fold(0, |hash, byte| mixed(hash, u64::from(byte)))
 }
 
-/// A hash of a hash and another value.
+/// Mixes another value into a hash.
 fn mixed(hash: u64, value: u64) -> u64 {
     let mixed = (hash ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23)
         ^ value.wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Counts of a text.
+//! Counts the parts of a text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::outline::{Class, Outline};
 use crate::syntax::StatementKind;
 
-/// The numbers of things in a text.
+/// The numbers of parts of a text.
 pub(crate) struct Figures<'o> {
     /// Functions with a body.
     pub(crate) functions: usize,
-    /// Statements of functions by their opcodes, without labels and directives.
+    /// Instructions in functions, by opcode.
     pub(crate) opcodes: BTreeMap<Cow<'o, str>, usize>,
-    /// Registers that functions use, by their bits; 0 for vectors.
+    /// Registers that functions use, by their width in bits; 0 for vectors.
     pub(crate) registers: BTreeMap<u8, usize>,
 }
 

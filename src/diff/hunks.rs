@@ -42,7 +42,7 @@ pub(super) fn function(
     groups(&entries, context).into_iter().map(hunk).collect()
 }
 
-/// All statements in order: between equal ones, the old ones stand before the new ones.
+/// All statements in order. Between two equal ones, old statements stand before new ones.
 fn entries(same: &[(u32, u32)], old: u32, new: u32) -> Vec<Entry> {
     let mut entries = Vec::with_capacity(old.max(new) as usize);
     let (mut from_old, mut from_new) = (0, 0);
@@ -125,7 +125,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A line of a statement that only one text has.
+/// The line of a statement that only one text has.
 fn alone(texts: &Texts<'_, '_>, statement: &Statement, kind: LineKind) -> Line {
     if kind == LineKind::Removed {
         let old = Some(texts.sides.old.span(statement));
@@ -201,16 +201,16 @@ pub(super) fn items(sides: &Sides<'_, '_>) -> Option<Change> {
     })
 }
 
-/// The shape of an item and its global names, as those of the new text. Parameters of
-/// declarations mean nothing.
+/// The shape of an item and its global names, as names of the new text. The parameters of
+/// declarations are left out.
 fn key(outline: &Outline, item: &Statement, new: impl Fn(NameId) -> Option<NameId>) -> Vec<u32> {
     let globals = outline.holes(item).iter().filter(|name| outline.name(**name).is_global);
-    // No name has the last number.
+    // No name has the number `u32::MAX`.
     let numbers = globals.map(|name| new(*name).unwrap_or(u32::MAX));
     std::iter::once(item.shape).chain(numbers).collect()
 }
 
-/// The name that an item declares, or its directive.
+/// The name that an item declares, or the name of its directive.
 fn subject(outline: &Outline, item: &Statement, new: impl Fn(NameId) -> Option<NameId>) -> String {
     let declared = outline.holes(item).iter().find(|name| {
         let name = outline.name(**name);

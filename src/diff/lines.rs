@@ -6,14 +6,14 @@ use gix_imara_diff::{Algorithm, Diff, NoSliderHeuristic, Token};
 
 use crate::hash::Map;
 
-/// The positions of equal keys in both sequences, in order: a longest common part, as far as
-/// that is found in little more than linear time.
+/// The positions of equal keys in both sequences, in order: a longest common subsequence, as far as
+/// it can be found in little more than linear time.
 pub(super) fn common(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     if old.len().max(new.len()) <= SHORT {
         return compared(old, new);
     }
-    // First the keys that each side has once, then those that both have equally often, then the
-    // others in the gaps between them.
+    // First come the keys that occur once on each side, then keys that occur equally often on both,
+    // then all others, in the gaps between those.
     let mut all = Vec::new();
     for most in [1, RARE] {
         all = within_gaps(&all, (old, new), |old, new| in_order(old, new, most));
@@ -21,7 +21,7 @@ pub(super) fn common(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     within_gaps(&all, (old, new), in_windows)
 }
 
-/// An alignment, and what is aligned within its gaps.
+/// An alignment, together with what `found` aligns within its gaps.
 pub(super) fn within_gaps(
     aligned: &[(u32, u32)],
     (old, new): (&[u64], &[u64]),
@@ -50,8 +50,8 @@ fn in_windows(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     all
 }
 
-/// The longest list of pairs in order, among those of keys that both sides have equally often, but
-/// no more than `most` times: the first with the first, and so on.
+/// A longest list of pairs in order. The pairs are the positions of keys that both sides have
+/// equally often, but at most `most` times: the first with the first, and so on.
 fn in_order(old: &[u64], new: &[u64], most: usize) -> Vec<(u32, u32)> {
     let mut places: Map<u64, [Vec<u32>; 2]> = Map::default();
     for (side, keys) in [old, new].into_iter().enumerate() {
@@ -72,10 +72,10 @@ fn in_order(old: &[u64], new: &[u64], most: usize) -> Vec<(u32, u32)> {
     longest_in_order(&pairs)
 }
 
-/// A longest part of pairs whose second numbers rise; the first ones do.
+/// A longest subsequence of pairs whose second numbers rise. The first numbers rise already.
 fn longest_in_order(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    // The pair that ends a list of each length with the least second number, and the one before
-    // each pair in its list.
+    // `ends` holds, for each length, the pair with the least second number that ends a list of that
+    // length; `before` holds, for each pair, the pair before it in its list.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {
@@ -96,15 +96,14 @@ fn longest_in_order(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
     found
 }
 
-/// Sequences of no more keys than this are compared by the histogram of their keys at once, which
-/// can take the square of their length.
+/// Sequences of at most this many keys are compared at once by a histogram of the keys, which can
+/// take quadratic time.
 const SHORT: usize = 512;
 
-/// A key is rare if no side has it more often.
+/// A key is rare if neither side has it more often than this.
 const RARE: usize = 32;
 
-/// More keys than this between others that are aligned are compared in windows, as that can take
-/// the square of their number.
+/// Gaps of more keys than this are cut into windows, as the comparison can take quadratic time.
 const WINDOW: usize = 1 << 13;
 
 fn compared(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
@@ -131,7 +130,7 @@ fn compared(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     old.into_iter().zip(new).collect()
 }
 
-/// Calls `gap` for the ranges between aligned positions, those at both ends included.
+/// Calls `gap` for the ranges between aligned positions, and for those at both ends.
 pub(super) fn gaps(
     aligned: &[(u32, u32)],
     (old, new): (usize, usize),
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
     use crate::testing::Numbers;
 
-    /// Every other key stands at the end. Keys are unique, or stand twice.
+    /// Every other key is moved to the end. Each key occurs once, or twice.
     #[test]
     fn half_of_the_keys_may_stand_in_another_place() {
         let count = 4 * SHORT as u64;
@@ -194,7 +193,7 @@ mod tests {
             && found.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1)
     }
 
-    /// Sequences of more keys than a window has.
+    /// The sequences have more keys than a window.
     #[test]
     fn long_sequences_are_aligned_at_their_rare_keys() {
         let mut numbers = Numbers(7);
@@ -206,7 +205,7 @@ mod tests {
             (0..count).map(key).collect()
         };
         let old = random(5 * WINDOW);
-        // More than a window is inserted, and one key in a thousand is another one.
+        // Inserts more keys than a window has, and replaces one key in a thousand.
         let mut new = old.clone();
         for at in (50..new.len()).step_by(1000) {
             new[at] = 99;
@@ -219,7 +218,7 @@ mod tests {
         assert!((most - 99..=most).contains(&found.len()), "{} {most}", found.len());
     }
 
-    /// The work does not grow as the square: this takes a second, not minutes.
+    /// The work grows less than quadratically: this test takes a second, not minutes.
     #[test]
     fn frequent_keys_alone_are_aligned_too() {
         let mut numbers = Numbers(7);

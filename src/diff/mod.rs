@@ -41,11 +41,11 @@ use value::Values;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiffOptions {
-    /// The equal statements to give before and after each difference; 3.
+    /// The number of equal statements to give before and after each difference; 3 by default.
     pub context: usize,
-    /// Types of instructions make no difference if only their width matters for the values, as
-    /// in `ld.u32` and `ld.b32`, or `add.s32` and `add.u32`. The machine code of ptxas can
-    /// differ all the same. Off by default.
+    /// Whether types of instructions make no difference if only their width matters for the values,
+    /// as in `ld.u32` and `ld.b32`, or `add.s32` and `add.u32`. The machine code of ptxas may still
+    /// differ. Off by default.
     pub ignore_types: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for DiffOptions {
 }
 
 impl DiffOptions {
-    /// These options, with types that make a difference or make none.
+    /// These options with another value of `ignore_types`.
     #[must_use]
     pub fn with_ignore_types(mut self, ignore_types: bool) -> DiffOptions {
         self.ignore_types = ignore_types;
@@ -95,7 +95,7 @@ impl DiffError {
         self.side
     }
 
-    /// Its syntax errors, in order; at least one.
+    /// The syntax errors, in order; at least one.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -119,8 +119,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// The number of statements that were added, and of those that were removed. A moved
-    /// statement counts as both.
+    /// The number of added statements, and the number of removed ones. A moved statement counts as
+    /// both.
     pub fn counts(&self) -> (usize, usize) {
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let count = |kinds: [LineKind; 2]| lines().filter(|it| kinds.contains(&it.kind)).count();
@@ -164,7 +164,7 @@ pub enum ChangeKind {
 pub struct Part {
     /// The name of the function; empty for the module itself.
     pub name: String,
-    /// Its place in its text, in bytes.
+    /// The place of the part in its text, in bytes.
     pub span: Span,
 }
 
@@ -175,13 +175,14 @@ pub struct Part {
 pub struct Hunk {
     /// The statements, each one as a line.
     pub lines: Vec<Line>,
-    /// The lines that differ, and compute the same.
+    /// The ranges of lines that differ, but compute the same.
     pub equivalences: Vec<Equivalence>,
 }
 
-/// Lines of a hunk whose old and new statements compute the same: plain integer and video
-/// instructions without branches. Registers have the same values after them. Video instructions
-/// mean [`Semantics::CURRENT`](crate::Semantics::CURRENT).
+/// A range of lines of a hunk whose old and new statements compute the same: behind them, all
+/// registers that may still be read have the same values. The statements are plain integer and
+/// video instructions without branches. Video instructions have the semantics
+/// [`Semantics::CURRENT`](crate::Semantics::CURRENT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -190,14 +191,14 @@ pub struct Equivalence {
     pub first: usize,
     /// The index of the last line.
     pub last: usize,
-    /// Whether that is proven. Otherwise the results are equal for [`Equivalence::TRIED`] sets of
-    /// values.
+    /// Whether the equivalence is proven. Otherwise the results are equal for
+    /// [`Equivalence::TRIED`] sets of values.
     pub proven: bool,
 }
 
 impl Equivalence {
-    /// As many sets of values are tried where there is no proof: random ones, and those at which
-    /// video instructions behave in another way.
+    /// The number of sets of values that are tried if there is no proof. The values are random, or
+    /// lie at edges where the results of video instructions change.
     pub const TRIED: usize = value::TRIED;
 }
 
@@ -206,18 +207,18 @@ impl Equivalence {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Line {
-    /// The texts that have it.
+    /// The texts that have the statement.
     pub kind: LineKind,
-    /// Its place in the old text, in bytes. For one that moved, the place it had.
+    /// The statement's place in the old text, in bytes. For a moved statement, the place it had.
     pub old: Option<Span>,
-    /// Its place in the new text, in bytes. For one that moved, the place it has.
+    /// The statement's place in the new text, in bytes. For a moved statement, the place it has.
     pub new: Option<Span>,
-    /// The number of blocks around it: 1 for a statement directly in the body of its function, 0
-    /// for the header.
+    /// The number of blocks around the statement: 1 for a statement directly in the body of its
+    /// function, 0 for the header.
     pub depth: u8,
-    /// The statement on one line, with the names of the new text: where a name of the old text
-    /// stands for the same thing as one of the new text, that one is written. A name of the old
-    /// text with `'` at its end stands for something else in the new text.
+    /// The statement on one line. A name of the old text is replaced by its partner in the new
+    /// text, if there is one. A name with `'` at its end has no partner; the new text has the same
+    /// name for something else.
     pub text: String,
 }
 
@@ -232,20 +233,20 @@ pub enum LineKind {
     Removed,
     /// Only the new text.
     Added,
-    /// The old text here; the new text has it in another place.
+    /// Only the old text has it here; the new text has it in another place.
     MovedAway,
-    /// The new text here; the old text has it in another place.
+    /// Only the new text has it here; the old text has it in another place.
     MovedHere,
 }
 
 /// Compares two modules.
 ///
-/// White space, comments, data of debuggers, the spelling of constants, the types and names of
-/// registers, and the names of labels, parameters and internal variables make no difference.
-/// Functions are paired by name; those without a partner by likeness. Their statements are
-/// aligned, and an inserted one changes no others.
+/// White space, comments, debug data, the spelling of constants, the types and names of registers,
+/// and the names of labels, parameters and internal variables make no difference. Functions are
+/// paired by name; those without a partner, by likeness. The statements of a pair are aligned, so
+/// that an inserted statement changes no others.
 ///
-/// No changes: both texts say the same.
+/// An empty list means that both texts say the same.
 ///
 /// # Errors
 /// The syntax errors of a text.
@@ -256,7 +257,7 @@ pub fn diff(old: &str, new: &str) -> Result<Vec<Change>, DiffError> {
 /// Like [`diff`], with options.
 ///
 /// # Errors
-/// The same as those of [`diff`].
+/// The same errors as [`diff`].
 pub fn diff_with(old: &str, new: &str, options: DiffOptions) -> Result<Vec<Change>, DiffError> {
     Comparison::new(old, new, options).map(|comparison| comparison.changes().collect())
 }
@@ -282,7 +283,8 @@ impl<'s> Comparison<'s> {
             let outline = Outline::read(source, &mut shapes, options);
             outline.map_err(|diagnostics| DiffError { side, diagnostics })
         };
-        // Two trees and the names of a text need more memory than all that is done later.
+        // The old tree goes before the new one comes: two trees and the names of a text would need
+        // more memory than all later work.
         let old = read(old, Side::Old)?.without_tree();
         let new = read(new, Side::New)?;
         let rough = shapes.into_rough();
@@ -290,9 +292,8 @@ impl<'s> Comparison<'s> {
         Ok(Comparison { old, new, pairs, rough, options })
     }
 
-    /// The differences, each one when it is asked for: first outside of functions, then those of
-    /// functions in the order of the new text. Removed functions stand before the next one that
-    /// stayed.
+    /// The differences, computed one at a time: first outside of functions, then in functions, in
+    /// the order of the new text. A removed function comes before the next function that stayed.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let (old, new) = (&self.old, &self.new);
         let sides = Sides { old, new, globals: &self.pairs.globals, rough: &self.rough };
@@ -332,7 +333,7 @@ impl<'s> Comparison<'s> {
         all
     }
 
-    /// Counts what a text has.
+    /// Counts the parts of a text.
     pub(crate) fn figures(&self, side: Side) -> Figures<'_> {
         match side {
             Side::Old => Figures::of(&self.old),
@@ -345,7 +346,7 @@ fn part(outline: &Outline<'_>, function: &Function) -> Part {
     Part { name: outline.name_text(function.name).into(), span: outline.function_span(function) }
 }
 
-/// The change that a function is, which only one text has.
+/// The change for a function that only one text has.
 fn alone(sides: &Sides<'_, '_>, function: &Function, kind: ChangeKind) -> Change {
     let is_added = kind == ChangeKind::Added;
     Change {
@@ -357,7 +358,7 @@ fn alone(sides: &Sides<'_, '_>, function: &Function, kind: ChangeKind) -> Change
     }
 }
 
-/// The change of a function that both texts have, unless it is the same.
+/// The change for a function that both texts have; `None` if it is equal in both.
 fn both(
     sides: &Sides<'_, '_>,
     (before, after): (&Function, &Function),

@@ -12,10 +12,10 @@ pub(super) struct Moves {
     to_old: Map<u32, u32>,
 }
 
-/// More places than this are not tried for the start of a block.
+/// The most places that are tried for the start of a block.
 const PLACES: usize = 8;
 
-/// As many statements are a block, wherever they are. Fewer have to be unique.
+/// Equal statements count as moved if they are so many in a row. A shorter row must be unique.
 const BLOCK: usize = 3;
 
 impl Moves {
@@ -68,7 +68,7 @@ impl Moves {
                 .count()
             };
             let best = candidates.iter().take(PLACES).map(|&other| (length(other), other));
-            // Of equally long ones, the first.
+            // Of several longest rows, the first one counts.
             let best = best.max_by_key(|&(length, other)| (length, std::cmp::Reverse(other)));
             let is_unique = counts.get(&key) == Some(&1) && candidates.len() == 1;
             let has_names = !sides.old.holes(&old[start as usize]).is_empty();

@@ -19,7 +19,7 @@ use crate::syntax::{
 };
 use crate::video::{Instruction, Register, is_one_register, numbered};
 
-/// Numbers for the shapes of statements. Both sides of a comparison share them.
+/// Numbers for the shapes of statements. Both texts of a comparison share them.
 #[derive(Default)]
 pub(super) struct Shapes {
     numbers: Map<Box<str>, u32>,
@@ -27,7 +27,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// The number of a shape, and whether it is new: then it counts as its own rough one.
+    /// The number of a shape, and whether it is new. A new shape is its own rough shape.
     fn number(&mut self, text: &str) -> (u32, bool) {
         if let Some(number) = self.numbers.get(text) {
             return (*number, false);
@@ -43,7 +43,7 @@ impl Shapes {
     }
 }
 
-/// For each shape, the one without types that say no more than a width.
+/// For each shape, its rough shape: the same without types of which only the width matters.
 #[derive(Default)]
 pub(super) struct Rough(Vec<u32>);
 
@@ -54,13 +54,12 @@ impl Rough {
     }
 }
 
-/// The statements of a text. White space, comments, data of debuggers, labels that nothing
-/// uses, declarations of registers, declarations of functions before their bodies, and the
-/// braces of blocks are left out.
+/// The statements of a text. White space, comments, debug data, unused labels, declarations of
+/// registers, declarations of functions before their bodies, and the braces of blocks are left out.
 pub(super) struct Outline<'s> {
     source: &'s str,
     tree: OnceCell<Tree<'s>>,
-    /// Directives, variables and mere declarations of functions.
+    /// Directives, variables and functions without a body.
     pub(super) items: Vec<Statement>,
     pub(super) functions: Vec<Function>,
     /// The statements of all functions; the first of each is its header.
@@ -68,26 +67,26 @@ pub(super) struct Outline<'s> {
     /// The names in the holes of all statements.
     holes: Vec<NameId>,
     pub(super) names: Vec<Name>,
-    /// The legal video instructions and where they start, in order.
+    /// The legal video instructions and their offsets, in order.
     video: Vec<(u32, Instruction)>,
 }
 
-/// A number among the names of a text.
+/// The index of a name in an outline.
 pub(super) type NameId = u32;
 
 /// A name: a symbol, or a register of a range.
 pub(super) struct Name {
     pub(super) class: Class,
     pub(super) is_global: bool,
-    /// Whether others know it by its name, and the name means something.
+    /// Whether other modules know a variable by its name, and the name matters.
     pub(super) is_exported: bool,
-    /// Its first place.
+    /// Where the name occurs first.
     pub(super) span: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// A register of so many bits; a predicate has one. Their types are no difference:
+    /// A register with a width in bits, 1 for a predicate. Other parts of the type are ignored:
     /// compilers disagree on `.f32` and `.b32`.
     Register(u8),
     /// A register of any other type.
@@ -104,14 +103,14 @@ pub(super) struct Function {
 }
 
 pub(super) struct Statement {
-    /// Its number in the tree.
+    /// The statement's index in the tree.
     index: u32,
     pub(super) shape: u32,
     holes: Range<u32>,
 }
 
 impl<'s> Outline<'s> {
-    /// Reads a text; otherwise returns its syntax errors.
+    /// Reads a text, or returns its syntax errors.
     pub(super) fn read(
         source: &'s str,
         shapes: &mut Shapes,
@@ -138,7 +137,7 @@ impl<'s> Outline<'s> {
         if let Some(error) = error(&tree, names.unended) {
             return Err(vec![error]);
         }
-        // Labels that only data of debuggers uses count as unused.
+        // Labels that only debug data uses count as unused.
         let mut is_used = vec![false; names.symbols().len()];
         for use_ in
             names.uses().iter().filter(|it| !it.declares() && !it.span().is_in(&names.debug))
@@ -182,7 +181,7 @@ impl<'s> Outline<'s> {
         self.source
     }
 
-    /// Gives memory back. The text is parsed again when a statement is asked for.
+    /// Drops the tree to free memory. The text is parsed again when a statement is asked for.
     pub(super) fn without_tree(mut self) -> Outline<'s> {
         self.tree.take();
         self
@@ -192,7 +191,7 @@ impl<'s> Outline<'s> {
         &self.statements[function.statements.start as usize..function.statements.end as usize]
     }
 
-    /// From its header to its last `}`.
+    /// From the function's header to its last `}`.
     pub(super) fn function_span(&self, function: &Function) -> Span {
         self.syntax(&self.statements[function.statements.start as usize]).span()
     }
@@ -202,7 +201,7 @@ impl<'s> Outline<'s> {
         self.tree.get_or_init(|| syntax::parse(self.source)).statement(statement.index)
     }
 
-    /// The place of a statement; that of its header for a function.
+    /// The place of a statement; for a function, the place of its header.
     pub(super) fn span(&self, statement: &Statement) -> Span {
         span(self.syntax(statement))
     }
@@ -210,12 +209,11 @@ impl<'s> Outline<'s> {
     /// The number of blocks around a statement; at most 255.
     pub(super) fn depth(&self, statement: &Statement) -> u8 {
         let around = std::iter::successors(self.syntax(statement).parent(), |it| it.parent());
-        // The body of a function is no block of its own.
+        // A function and its body count as one block.
         around.skip(1).take(u8::MAX.into()).count() as u8
     }
 
-    /// The opcode of a statement with its modifiers; the first word of one that is no
-    /// instruction.
+    /// The opcode of an instruction with its modifiers, or the first word of another statement.
     pub(super) fn opcode(&self, statement: &Statement) -> Cow<'_, str> {
         let statement = self.syntax(statement);
         let StatementKind::Instruction(instruction) = statement.kind() else {
@@ -243,7 +241,8 @@ impl<'s> Outline<'s> {
         self.name(name).span.text(self.source())
     }
 
-    /// The names of a statement by base and number. Lists of labels have as many as they like.
+    /// The names of a statement by base and number, for statements that may have many names, such
+    /// as lists of labels.
     pub(super) fn spellings(&self, statement: &Statement) -> Map<(&'s str, &'s str), NameId> {
         let mut names = Map::default();
         for name in self.holes(statement) {
@@ -252,13 +251,13 @@ impl<'s> Outline<'s> {
         names
     }
 
-    /// The name with a spelling in a statement that has few names.
+    /// The name with a spelling, for statements that have few names.
     pub(super) fn named(&self, statement: &Statement, text: &str) -> Option<NameId> {
         let mut holes = self.holes(statement).iter();
         holes.find(|name| is_one_register(self.name_text(**name), text)).copied()
     }
 
-    /// The video instruction that is a statement.
+    /// The video instruction that a statement is, if any.
     pub(super) fn instruction(&self, statement: &Statement) -> Option<&Instruction> {
         let start = self.span(statement).start;
         let at = self.video.binary_search_by_key(&start, |(start, _)| *start);
@@ -266,7 +265,7 @@ impl<'s> Outline<'s> {
     }
 }
 
-/// What is wrong in a text whose structure is sound. An operand may have any tokens that PTX has.
+/// An error in a text whose structure is sound, if any. Operands may have any tokens of PTX.
 fn error(tree: &Tree<'_>, unended: Option<Span>) -> Option<Diagnostic> {
     if let Some(span) = unended {
         let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
@@ -282,8 +281,8 @@ fn error(tree: &Tree<'_>, unended: Option<Span>) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::InvalidCharacter, foreign.span(), message).label("unexpected"))
 }
 
-/// The places of the names of shared memory whose size is given at launch:
-/// `.extern .shared .b8 s[];`. All of it is one memory, so the names mean nothing.
+/// The places of the names of shared memory whose size is given at launch: `.extern .shared .b8
+/// s[];`. All these names stand for the same memory, so they do not matter.
 fn dynamic(tree: &Tree<'_>) -> Set<u32> {
     let mut places = Set::default();
     for statement in tree.statements() {
@@ -297,7 +296,7 @@ fn dynamic(tree: &Tree<'_>) -> Set<u32> {
     places
 }
 
-/// The place of a statement without those that it holds.
+/// The place of a statement, without the statements inside of it.
 fn span(statement: syntax::Statement<'_>) -> Span {
     match statement.head() {
         [first, .., last] => first.span().to(last.span()),
@@ -317,21 +316,21 @@ struct Reader<'r, 's> {
     shapes: &'r mut Shapes,
     symbols: &'r Names,
     next_use: usize,
-    /// The video instructions that follow.
+    /// The video instructions that are still to come.
     video: &'r [(u32, Instruction)],
-    /// Whether something uses a symbol.
+    /// For each symbol, whether something uses it.
     is_used: Vec<bool>,
     dynamic: Set<u32>,
-    /// The parameters of the function that are registers, by the places of their names.
+    /// The register parameters of the current function, by the places of their names.
     parameters: Map<u32, Class>,
-    /// The names of the current function, and those of the text.
+    /// The local names of the current function, and the global names of the text.
     locals: Map<Meaning, NameId>,
     globals: Map<SymbolId, NameId>,
     in_function: bool,
-    /// The statement that is read.
+    /// The first hole and the shape of the statement that is being read.
     first_hole: u32,
     shape: String,
-    /// Where the shape has a type that makes no difference, and the type to write there.
+    /// The range in the shape of a type of which only the width matters, and the plain type for it.
     plain_type: Option<(Range<usize>, &'static str)>,
     ignores_types: bool,
     items: Vec<Statement>,
@@ -344,7 +343,7 @@ struct Reader<'r, 's> {
 impl Reader<'_, '_> {
     /// Reads the statements of a text.
     fn run(&mut self, text: Statements<'_>) {
-        // Those that are left of the text, and of each function or block that is read.
+        // The statements left in the text, and in each function or block that is being read.
         let mut open = vec![text];
         while let Some(statements) = open.last_mut() {
             let Some(statement) = statements.next() else {
@@ -357,7 +356,7 @@ impl Reader<'_, '_> {
             let next = statements.clone().next();
             match statement.kind() {
                 StatementKind::Empty => {}
-                // Blocks mean nothing but where names count.
+                // Blocks matter only for the scope of names.
                 StatementKind::Block(inside) => open.push(inside),
                 StatementKind::Function(function) => {
                     if self.function(&function) {
@@ -408,7 +407,7 @@ impl Reader<'_, '_> {
         true
     }
 
-    /// Ends the function whose body is read, if any.
+    /// Ends the function whose body is being read, if any.
     fn end(&mut self) {
         if std::mem::take(&mut self.in_function)
             && let Some(function) = self.functions.last_mut()
@@ -494,7 +493,7 @@ impl Reader<'_, '_> {
         if let Some(guard) = &instruction.guard {
             self.shape.push_str(if guard.negated { "@!" } else { "@" });
         }
-        // Names that nothing declares are no holes, but part of the shape.
+        // Undeclared names have no holes; they are part of the shape.
         let holes = self.holes.len() - self.first_hole as usize;
         if holes < instruction.registers().count() {
             self.shape.push_str(span.text(self.source));
@@ -514,7 +513,7 @@ impl Reader<'_, '_> {
         let tokens = statement.head();
         let mut plain = None;
         match statement.kind() {
-            // Numbers of versions are no integers.
+            // Version numbers are no integers.
             StatementKind::Directive(it)
                 if matches!(it.kind(), DirectiveKind::Version | DirectiveKind::AddressSize) =>
             {
@@ -528,7 +527,7 @@ impl Reader<'_, '_> {
                 while let [token, after @ ..] = rest {
                     rest = after;
                     match after {
-                        // It is about data of debuggers.
+                        // The option `debug` concerns debug data only.
                         [word, after @ ..]
                             if token.is(b',') && word.span().text(source) == "debug" =>
                         {
@@ -566,8 +565,8 @@ impl Reader<'_, '_> {
         self.symbols.uses().get(number).copied()
     }
 
-    /// Adds tokens to the shape, with one spelling of each number. `takes` adds those that are
-    /// something else.
+    /// Adds tokens to the shape, with one spelling of each number. `takes` may add a token in
+    /// another way; it returns whether it did.
     fn spelled(
         &mut self,
         text: &str,
@@ -599,8 +598,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Adds a token to the shape. None ends with white space, so shapes are as different as
-    /// lists of tokens.
+    /// Adds a token to the shape, and a space. No token ends with white space, so that different
+    /// lists of tokens have different shapes.
     fn word(&mut self, text: &str) {
         self.shape.push_str(text);
         self.shape.push(' ');
@@ -625,7 +624,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The name that stands at a place, unless nothing declares it.
+    /// The name of a use; `None` if nothing declares it.
     fn name(&mut self, use_: Use) -> Option<NameId> {
         let source = self.source;
         let meaning = use_.meaning()?;
@@ -676,8 +675,9 @@ fn declares_plain(declaration: &Declaration<'_>) -> bool {
         })
 }
 
-/// The last modifier of an opcode, and the type to compare in its place if only its width
-/// matters for the values: a load of `.u32` is one of `.b32`, a sum of `.s32` is one of `.u32`.
+/// The last modifier of an opcode, if it is a type of which only the width matters for the values,
+/// and the plain type for it. A load of `.u32` counts as one of `.b32`, a sum of `.s32` as one of
+/// `.u32`.
 fn plain_type(instruction: &syntax::Instruction<'_>, source: &str) -> Option<(Span, &'static str)> {
     const BITS: [&str; 4] = [".b8", ".b16", ".b32", ".b64"];
     const UNSIGNED: [&str; 4] = [".u8", ".u16", ".u32", ".u64"];
@@ -689,7 +689,7 @@ fn plain_type(instruction: &syntax::Instruction<'_>, source: &str) -> Option<(Sp
     let at = ["8", "16", "32", "64"].iter().position(|bits| *bits == width)?;
     let has = |modifier: &str| modifiers().any(|it| it == modifier);
     let plain = match (instruction.mnemonic().text(source), kind) {
-        // A signed load of fewer bits than the register has extends the sign.
+        // A signed load into a wider register extends the sign.
         ("ld" | "ldu", "u" | "f") | ("st" | "mov" | "selp", "u" | "s" | "f") => BITS[at],
         ("add" | "sub", "s") if !has(".sat") => UNSIGNED[at],
         ("mul" | "mad", "s") if has(".lo") && !has(".sat") => UNSIGNED[at],

@@ -47,7 +47,7 @@ struct Finder<'f, 's> {
     functions: Vec<(u32, u32)>,
 }
 
-/// Positions of the free ones.
+/// The positions of free functions.
 fn free(is_free: &[bool]) -> impl Iterator<Item = usize> + '_ {
     is_free.iter().enumerate().filter(|(_, is_free)| **is_free).map(|(at, _)| at)
 }
@@ -79,7 +79,7 @@ impl Finder<'_, '_> {
 
     /// Pairs free functions that have at least half of their statements in common.
     fn by_likeness(&mut self) {
-        // The old functions that have a shape of statements.
+        // For each shape, the old functions that have it, and how often.
         let mut having: Map<u32, Vec<(u32, u32)>> = Map::default();
         for at in free(&self.old_free) {
             for (shape, count) in counts(self.rough, self.old, &self.old.functions[at]) {
@@ -91,7 +91,7 @@ impl Finder<'_, '_> {
             let function = &self.new.functions[at];
             let mut common: Map<u32, u32> = Map::default();
             for (shape, count) in counts(self.rough, self.new, function) {
-                // Shapes of many functions say little, and would cost a lot.
+                // Shapes that many functions have say little, and would cost a lot.
                 let owners = having.get(&shape).filter(|owners| owners.len() <= MANY);
                 for (old, other) in owners.into_iter().flatten() {
                     *common.entry(*old).or_default() += count.min(*other);
@@ -115,8 +115,8 @@ impl Finder<'_, '_> {
     }
 }
 
-/// A name without the hashes of its file, by which nvcc tells internal functions of several files
-/// apart: `_ZN39_INTERNAL_91a723db_9_reduce_cu_b5ed19475__ldgEPK6float4`.
+/// A name without hashes of files. nvcc puts these into the names of internal functions to tell
+/// files apart: `_ZN39_INTERNAL_91a723db_9_reduce_cu_b5ed19475__ldgEPK6float4`.
 pub(crate) fn without_hashes(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     let is_internal = name.contains("_INTERNAL_") || name.contains("_GLOBAL__N__");
@@ -134,20 +134,20 @@ pub(crate) fn without_hashes(name: &str) -> String {
     plain
 }
 
-/// More functions than this are not compared for one shape.
+/// A shape that more functions than this have is ignored.
 const MANY: usize = 32;
 
 /// The percentage of common statements that makes two functions alike.
 const LIKE: usize = 50;
 
-/// How often a function has each shape of statements.
+/// The shapes of a function's statements, each with its number of statements.
 fn counts(rough: &Rough, outline: &Outline, function: &Function) -> Vec<(u32, u32)> {
     let mut shapes: Vec<u32> = outline.statements(function).iter().map(|it| rough.of(it)).collect();
     shapes.sort_unstable();
     shapes.chunk_by(|x, y| x == y).map(|same| (same[0], same.len() as u32)).collect()
 }
 
-/// The body of a function with names by the order of their use. The header is left out.
+/// The body of a function, with local names numbered by first use. The header is left out.
 fn fingerprint(outline: &Outline, function: &Function) -> Vec<u32> {
     let mut numbers: Map<NameId, u32> = Map::default();
     let mut print = Vec::new();
@@ -164,7 +164,7 @@ fn fingerprint(outline: &Outline, function: &Function) -> Vec<u32> {
     print
 }
 
-/// The first words of all statements.
+/// The opcodes of all statements.
 fn opcodes(outline: &Outline, function: &Function) -> Vec<u8> {
     let mut words = Vec::new();
     for statement in outline.statements(function).iter().skip(1) {
@@ -174,9 +174,9 @@ fn opcodes(outline: &Outline, function: &Function) -> Vec<u8> {
     words
 }
 
-/// Matches the names of functions and variables. Exported names match themselves only. Internal
-/// ones match those that are declared alike: of the same name, then in order; at last, those of
-/// the same name.
+/// Matches the names of functions and variables. Exported names match only the same name. Internal
+/// names match names that are declared alike: first those with the same name, then the others in
+/// order. At last, internal names match the same name.
 fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
     let mut globals = Matching::default();
     for &(before, after) in functions {
@@ -229,11 +229,11 @@ fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
     globals
 }
 
-/// A text, the shape of a declaration with the place in it, and whether it is a function.
+/// A name, the shape of its declaration and the hole there, and whether it is a function.
 type Key = (String, Option<(u32, u32)>, bool);
 
-/// The shapes of the items that declare variables, and registers of all functions; with the
-/// places of their names in them.
+/// For each variable, and each register outside of functions, the shape of the item that declares
+/// it, and its hole in the item.
 fn declarations(outline: &Outline) -> Map<NameId, (u32, u32)> {
     let mut declared = Map::default();
     for item in &outline.items {

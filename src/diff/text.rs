@@ -33,7 +33,7 @@ impl<'t, 's> Texts<'t, 's> {
         written(self.sides.new, statement, |name| self.sides.new.name_text(name).into())
     }
 
-    /// A statement of the old text, with the names of the new one.
+    /// A statement of the old text, with the names of the new text.
     pub(super) fn old_text(&self, statement: &Statement) -> String {
         written(self.sides.old, statement, |name| {
             let text = self.sides.old.name_text(name);
@@ -48,8 +48,8 @@ impl<'t, 's> Texts<'t, 's> {
     }
 }
 
-/// The tokens of a statement with one space where there is white space or a comment, and usual
-/// spacing around punctuation.
+/// The tokens of a statement. White space and comments become one space; punctuation has the usual
+/// spacing.
 fn written<'s>(
     outline: &Outline<'s>,
     statement: &Statement,
@@ -57,7 +57,7 @@ fn written<'s>(
 ) -> String {
     let names = outline.spellings(statement);
     let statement = outline.syntax(statement);
-    // It may be spelled like a name.
+    // The mnemonic may be spelled like a name.
     let mnemonic = match statement.kind() {
         StatementKind::Instruction(instruction) => Some(instruction.mnemonic()),
         _ => None,

@@ -1,8 +1,8 @@
-//! Statements that differ, and compute the same.
+//! Finds statements that differ, but compute the same.
 //!
 //! Both sides of a stretch of plain integer and video instructions become terms over the values
-//! before it. Equal terms are proof: a video instruction is equal to each of its rewritings,
-//! which are proven. Otherwise the terms are evaluated for many values.
+//! before it. Equal terms are a proof: a video instruction equals each of its rewritings, which are
+//! proven. If the terms differ, they are evaluated for many values.
 
 use std::ops::Range;
 
@@ -17,22 +17,22 @@ use crate::source::Span;
 use crate::syntax::{self, OperandKind, StatementKind};
 use crate::video::{EDGES, Instruction, Operation, Semantics};
 
-/// As many sets of values are tried.
+/// The number of sets of values that are tried.
 pub(super) const TRIED: usize = 4096;
 
-/// The steps of evaluation that a comparison of two modules may take. After them, only proof
+/// The steps of evaluation that a comparison of two modules may take. Afterwards, only a proof
 /// counts.
 const BUDGET: usize = 50_000_000;
 
-/// Longer stretches are not compared by value.
+/// The most lines of a stretch that joins several blocks of changes.
 const LONGEST: usize = 1000;
 
-/// No instruction that is understood has more names.
+/// The most names of an instruction that can be read here.
 const MOST_NAMES: usize = 6;
 
 /// The state of a comparison of two modules.
 pub(super) struct Values {
-    /// The rewritings of operations, by their text without names.
+    /// The rewritings of operations, by the operation without the names of its registers.
     known: Map<Operation, Vec<Sequence>>,
     budget: usize,
 }
@@ -104,7 +104,7 @@ impl<'f, 's> Functions<'f, 's> {
             proven.is_some()
         };
         for blocks in self.stretches(entries) {
-            // All blocks together; otherwise each one for itself.
+            // Tries all blocks together; if that fails, each block alone.
             let whole = blocks[0].start..blocks[blocks.len() - 1].end;
             if !claim(&whole) && blocks.len() > 1 {
                 for block in &blocks {
@@ -115,11 +115,12 @@ impl<'f, 's> Functions<'f, 's> {
         found
     }
 
-    /// Blocks of changes that can be read, and have nothing but readable statements between them.
+    /// Groups of blocks of changes. All changed statements, and all statements between blocks of
+    /// one group, can be read.
     fn stretches(&self, entries: &[Entry]) -> Vec<Vec<Range<usize>>> {
         let is_change = |at: usize| !matches!(entries[at], Entry::Same(..));
         let mut stretches: Vec<Vec<Range<usize>>> = Vec::new();
-        // Whether the next block goes on with the last stretch.
+        // Whether the next block continues the last group.
         let mut goes_on = false;
         let mut at = 0;
         while at < entries.len() {
@@ -154,8 +155,8 @@ impl<'f, 's> Functions<'f, 's> {
         }
     }
 
-    /// Whether both sides of a stretch compute the same, and whether that is proven. `None` if
-    /// they do not, or nothing is known.
+    /// Whether both sides of a stretch compute the same: `Some(true)` with a proof, `Some(false)`
+    /// without one. `None` if they differ, or nothing is known.
     fn is_equal(&self, entries: &[Entry], values: &mut Values) -> Option<bool> {
         let old = |entry: &Entry| match *entry {
             Entry::Same(at, _) | Entry::Old(at) => Some(&self.old[at as usize]),
@@ -171,7 +172,8 @@ impl<'f, 's> Functions<'f, 's> {
         }
         let old: Vec<&Statement> = entries.iter().filter_map(old).collect();
         let new: Vec<&Statement> = entries.iter().filter_map(new).collect();
-        // A rewriting is known from its video instruction, which has to come first.
+        // A rewriting is only known after its video instruction, so that either side is tried
+        // first.
         for is_old_first in [true, false] {
             let mut graph = Graph::default();
             let mut run = |is_old: bool| {
@@ -212,8 +214,8 @@ impl<'f, 's> Functions<'f, 's> {
         Some(written)
     }
 
-    /// The terms of all names that may be read later: those of the old side and, in the same
-    /// order, those of the new side. `None` if a name that only one side has may be read later.
+    /// The terms of all names that may be read later, for the old side and, in the same order, for
+    /// the new side. `None` if a name that only one side has may be read later.
     fn results(
         &self,
         graph: &mut Graph,
@@ -222,7 +224,7 @@ impl<'f, 's> Functions<'f, 's> {
     ) -> Option<(Vec<Term>, Vec<Term>)> {
         let old_inside = counts(self.sides.old, old.iter().copied());
         let new_inside = counts(self.sides.new, new.iter().copied());
-        // In a loop, a value that is read before it is written comes from the last round.
+        // In a loop, a value that is read before it is written comes from the previous iteration.
         let old_outside = |name: NameId| {
             self.old_counts.get(&name) != old_inside.get(&name)
                 || before.read.contains(&self.place_of_old(name))
@@ -274,7 +276,7 @@ enum SharedName {
     Old(NameId),
 }
 
-/// The bits of a register that instructions of [`Opcode`] can have.
+/// The width of a register in bits, if instructions of [`Opcode`] can have such registers.
 fn bits_of(outline: &Outline<'_>, name: NameId) -> Option<u8> {
     match outline.name(name).class {
         Class::Register(bits @ (1 | 16 | 32 | 64)) => Some(bits),
@@ -299,11 +301,11 @@ enum Operand {
     /// `!p`
     Not(NameId),
     Constant(u64),
-    /// `{low, high}`; `_` is none.
+    /// `{low, high}`; `None` for `_`.
     Halves(Option<NameId>, Option<NameId>),
 }
 
-/// A statement that is understood.
+/// A statement that can be read here.
 enum Reading<'o> {
     Video(&'o Instruction, &'o Statement),
     Plain { guard: Option<(NameId, bool)>, opcode: Plain, operands: Vec<Operand> },
@@ -326,7 +328,7 @@ enum Plain {
 impl<'o> Reading<'o> {
     fn of(outline: &'o Outline<'_>, statement: &'o Statement) -> Option<Reading<'o>> {
         if let Some(instruction) = outline.instruction(statement) {
-            // Constants stand in the place of registers.
+            // The numbers differ only if a register is not declared.
             let known = outline.holes(statement).len() == instruction.registers().count();
             return known.then_some(Reading::Video(instruction, statement));
         }
@@ -380,7 +382,7 @@ impl<'o> Reading<'o> {
                 return Some(*term);
             }
             written.read.insert(own);
-            // Halves are understood only between parts of words and words.
+            // 16-bit registers can only be read if the stretch has written them.
             let bits = bits_of(outline, name).filter(|bits| *bits != 16)?;
             Some(graph.node(Node::Value(own, bits)))
         };
@@ -455,7 +457,7 @@ impl<'o> Reading<'o> {
         for (name, mut result) in results {
             bits_of(outline, name)?;
             if let Some((predicate, negated)) = guard {
-                // The operation selects words.
+                // The operation works on words.
                 bits_of(outline, name).filter(|bits| *bits < 64)?;
                 let predicate = read(graph, written, predicate)?;
                 let before = read(graph, written, name)?;
@@ -476,7 +478,7 @@ fn operand(
     operand: &syntax::Operand<'_>,
 ) -> Option<Operand> {
     let named = |name: Span| outline.named(statement, name.text(outline.source()));
-    // Not `%tid.x`.
+    // For example `%tid.x`.
     if operand.selector().is_some() {
         return None;
     }
@@ -504,12 +506,12 @@ fn operand(
     }
 }
 
-/// A number of a node.
+/// The index of a node.
 type Term = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Node {
-    /// The value of a name before the stretch, and its bits.
+    /// The value of a name before the stretch, and its width in bits.
     Value(SharedName, u8),
     Constant(u64),
     Op(Opcode, [Term; 3]),
@@ -517,7 +519,7 @@ enum Node {
     Video(u32, [Term; 3]),
 }
 
-/// Terms; equal ones are made once.
+/// Terms. Equal nodes are stored once.
 #[derive(Default)]
 struct Graph {
     nodes: Vec<Node>,
@@ -555,7 +557,7 @@ impl Graph {
         }
     }
 
-    /// The term of an operation if it needs no node of its own; otherwise that node.
+    /// The term of an operation if it needs no new node; otherwise the new node.
     fn simplified(&mut self, opcode: Opcode, args: &[Term]) -> Result<Term, Node> {
         let zero = self.node(Node::Constant(0));
         let mut all = [zero; 3];
@@ -571,7 +573,7 @@ impl Graph {
         if let [Some(x), Some(y), Some(z)] = constants {
             return Ok(self.node(Node::Constant(opcode.eval([x, y, z]))));
         }
-        // One way to write sums and powers of two.
+        // Sums, and products with powers of two, get one normal form.
         let [x, y, z] = all;
         let power = |value: Option<u64>| value.filter(|it| it.is_power_of_two()).map(u64::ilog2);
         match (opcode, constants) {
@@ -592,7 +594,7 @@ impl Graph {
                 }
             }
             (Opcode::Product(ty), [_, value, _]) => {
-                // The sign bit of a word is no power of two if words are signed.
+                // Bit 31 is no power of two in a signed word.
                 if let Some(bits) = power(value).filter(|bits| *bits < 31) {
                     let wide = self.op(Opcode::Extend(ty), &[x]);
                     return self.shifted(Opcode::ShlWide, wide, bits);
@@ -611,7 +613,8 @@ impl Graph {
         self.simplified(opcode, &[term, bits])
     }
 
-    /// The result of a video instruction. All its rewritings are this term from now on.
+    /// The result of a video instruction. From now on, this term stands for all its rewritings,
+    /// too.
     fn video(
         &mut self,
         instruction: &Instruction,
@@ -628,7 +631,7 @@ impl Graph {
         for sequence in values.rewritings(instruction) {
             roots.push(self.sequence(sequence, args));
         }
-        // One of them may be known: some rewritings use video instructions themselves.
+        // A rewriting may be known already: some rewritings use video instructions themselves.
         let known = roots.iter().find_map(|root| match root {
             Ok(term) => Some(*term),
             Err(node) => self.terms.get(node).copied(),
@@ -647,7 +650,7 @@ impl Graph {
         term
     }
 
-    /// The result of a sequence: a term, or the node that it needs.
+    /// The result of a sequence: a term, or the new node that it needs.
     fn sequence(&mut self, sequence: &Sequence, sources: [Term; 3]) -> Result<Term, Node> {
         let mut results: Vec<Term> = Vec::new();
         let lines = sequence.lines();
@@ -656,7 +659,7 @@ impl Graph {
                 .args()
                 .iter()
                 .map(|arg| match *arg {
-                    // Sequences read no registers by number.
+                    // These sequences read no numbered registers.
                     Arg::Input(Input::A) | Arg::Register(_) => sources[0],
                     Arg::Input(Input::B) => sources[1],
                     Arg::Input(Input::C) => sources[2],
@@ -673,7 +676,7 @@ impl Graph {
         Ok(sources[0])
     }
 
-    /// Whether some terms have the same values as others for many values of the names.
+    /// Whether two lists of terms are equal for many values of the names.
     fn is_same(&self, old: &[Term], new: &[Term], budget: &mut usize) -> bool {
         let mut samples = Samples::new(&self.nodes);
         let mut values = vec![0u64; self.nodes.len()];
@@ -717,7 +720,7 @@ impl Samples {
     fn new(nodes: &[Node]) -> Samples {
         let mut edges = EDGES.to_vec();
         for node in nodes {
-            // Comparisons with a constant, or of a part with it, change there.
+            // Comparisons of a word, or of a part of it, with the constant change at these words.
             if let Node::Constant(value) = *node {
                 let value = value as u32;
                 edges.extend([value, value.wrapping_add(1), value.wrapping_sub(1)]);
@@ -740,8 +743,7 @@ impl Samples {
         self.edges[at]
     }
 
-    /// Any word in one round, an edge in the next one, then either, then one with the bytes of
-    /// two edges.
+    /// By the round: a random word, an edge, either of these, or a word with bytes of two edges.
     fn word(&mut self, round: usize) -> u32 {
         match round % 4 {
             0 => self.next(),
@@ -756,7 +758,7 @@ impl Samples {
     }
 }
 
-/// Whether an operation reads words and predicates only.
+/// Whether an operation reads only words and predicates.
 fn reads_words(opcode: Opcode) -> bool {
     opcode.arguments().iter().all(|it| matches!(it, RegisterClass::Word | RegisterClass::Predicate))
 }
