@@ -7,16 +7,16 @@
 use crate::analysis;
 use crate::source::Span;
 
-/// A unit of the layout: a statement, a label, a brace, a comment, or a
-/// region that stays as it is.
+/// A unit of the layout: a statement, a label, a brace, a comment, or a region that is left
+/// unformatted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) span: Span,
     pub(super) is_comment: bool,
 }
 
-/// The parts of a text that stay unchanged, in order. Each reaches from the start of
-/// one item to the end of another.
+/// The parts of a text that stay unchanged, in order. Each part reaches from the start of one item
+/// to the end of the same or a later item.
 pub(super) fn held(source: &str, items: &[Item], statements: &[Span]) -> Vec<Span> {
     let count = |is_one: &dyn Fn(&Item) -> bool| -> Vec<usize> {
         let mut sum = 0;

@@ -20,14 +20,14 @@ const CLOSE: PieceKind = PieceKind::punct(b'}');
 const END: PieceKind = PieceKind::punct(b';');
 const GUARD: PieceKind = PieceKind::punct(b'@');
 
-/// The token that ended a statement.
+/// How the statement that was read ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Its `;` was read, or the last token of a directive without one.
+    /// With its `;`, or with the last token of a directive that has none.
     Complete,
-    /// The `{` of a function's body or of a section comes next.
+    /// Before the `{` of a function's body or of a section.
     Body,
-    /// The `{` of an initialiser comes next.
+    /// Before the `{` of an initialiser.
     Initializer,
 }
 
@@ -36,13 +36,14 @@ enum End {
 enum Break {
     #[default]
     None,
-    /// For readability.
+    /// A line break for readability.
     Wished,
-    /// After a comment.
+    /// A line break that is needed behind a comment.
     Forced,
 }
 
-/// Directives that keep a label on their line: the label names what they declare.
+/// Directives that keep a label on their line: the label is the name of what the directive
+/// declares.
 const NAMED: &[&str] = &[".branchtargets", ".callprototype", ".calltargets"];
 
 /// Lays out a text of sound structure, and applies edits to its tokens.
@@ -57,18 +58,18 @@ pub(super) struct Layout<'s> {
     options: &'s FormatOptions,
     writer: Writer<'s>,
     level: usize,
-    /// The next piece continues the current line.
+    /// Whether the next piece continues the current line.
     inline: bool,
     /// Whether the next piece of the current statement starts a line.
     pending: Break,
-    /// The end of the comments that were scanned last, and whether their line ends
-    /// there. Saves scanning them again for each comment.
+    /// The end of the comments that were scanned last, and whether their line ends there. With
+    /// this, no comment is scanned twice.
     comments_end: Option<(usize, bool)>,
-    /// The block is still empty, so it gets no blank line.
+    /// Whether the block is still empty, so that no blank line is kept at its start.
     fresh: bool,
     /// The pieces of the current statement. Kept to reuse the allocation.
     statement: Vec<Piece<'s>>,
-    /// A token that PTX does not have, or that cannot start a statement.
+    /// The first token that PTX does not have, or that cannot start a statement.
     foreign: Option<Span>,
 }
 
@@ -103,10 +104,10 @@ impl<'s> Layout<'s> {
         self
     }
 
-    /// The items that it would lay out one by one.
+    /// The items that the layout would write one by one.
     pub(super) fn items(mut self) -> Vec<Item> {
         let mut items = Vec::new();
-        // A foreign character is found again later.
+        // A foreign character only ends the list here: `run` reports it.
         let _ = self.read(|item| items.push(item));
         items
     }
@@ -116,8 +117,8 @@ impl<'s> Layout<'s> {
         Ok(self.writer.finish())
     }
 
-    /// Lays out a part of a text. Returns `None` if the text after the part would not
-    /// start in the same state as a whole text.
+    /// Lays out a part of a text. Returns `None` unless the layout has the same state after the
+    /// part as at the start of a text.
     pub(super) fn run_part(mut self) -> Option<Vec<u8>> {
         self.read(|_| {}).ok()?;
         (self.level == 0 && !self.inline).then(|| self.writer.finish().0)
@@ -173,7 +174,7 @@ impl<'s> Layout<'s> {
 
     fn next_edited(&mut self) -> Option<Piece<'s>> {
         loop {
-            // Earlier edits are done, or lie in text that stays as it is.
+            // Earlier edits are done, or lie in text that stays unchanged.
             while let Some((edit, rest)) = self.edits.split_first()
                 && (edit.span.end < self.end || edit.span.end == self.end && !edit.span.is_empty())
             {
@@ -272,7 +273,7 @@ impl<'s> Layout<'s> {
             let end = ahead.pos;
             match ahead.next() {
                 Some(next) if next.breaks > 0 || next.kind == PieceKind::LINE => break (end, true),
-                // The line ends inside of it.
+                // The line ends inside of the comment.
                 Some(next) if next.kind == PieceKind::BLOCK_COMMENT && next.text.contains('\n') => {
                     break (end, true);
                 }
@@ -317,8 +318,8 @@ impl<'s> Layout<'s> {
         self.writer.verbatim(Span::new(start, self.pieces.pos as u32));
     }
 
-    /// Drops the edits of a statement that starts in unformatted text and ends outside
-    /// it. Either all edits of a statement are made or none.
+    /// Drops the edits of a statement that starts in unformatted text and ends outside of it:
+    /// either all edits of a statement are made, or none.
     fn drop_partial_edits(&mut self, statement: u32) {
         let count = |end: u32| self.edits.partition_point(|edit| edit.span.start < end);
         let dropped = count(self.end);
@@ -329,8 +330,8 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Writes the part that stays unchanged, if one comes next, and returns whether
-    /// there was one. Only white space at line ends and extra blank lines are removed.
+    /// Writes the part that stays unchanged, if one comes next. Returns whether one did. Only white
+    /// space at line ends and extra blank lines are removed.
     fn held_statements(&mut self) -> bool {
         let (start, breaks) = self.pieces.after_blanks();
         let Some((&held, rest)) = self.held.split_first().filter(|it| it.0.start == start as u32)
@@ -453,9 +454,9 @@ impl<'s> Layout<'s> {
         self.write_statement(&mut spacing);
     }
 
-    /// Writes statements of the usual shape until another one comes.
+    /// Writes statements of the usual shape up to the first other one.
     fn usual_statements(&mut self) {
-        // Edits are found by tokens.
+        // Only the layout by tokens records edits.
         if self.writer.has_edits() {
             return;
         }
@@ -493,8 +494,8 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Writes an instruction while reading it, as is possible for most. Takes it back
-    /// and returns false if the instruction has comments or needs more than one line.
+    /// Writes an instruction while reading it, which works for most. If the instruction has
+    /// comments or needs more than one line, takes the text back and returns false.
     fn instruction_on_a_line(&mut self, first: Piece<'s>) -> bool {
         let before = (self.pieces.pos, self.end, self.edits);
         let mark = self.writer.mark();
@@ -521,7 +522,7 @@ impl<'s> Layout<'s> {
         false
     }
 
-    /// The next piece of a statement, unless it belongs to the text that follows.
+    /// The next piece of a statement; `None` before the `}` of the block around it.
     #[inline]
     fn statement_piece(&mut self, braces: &mut usize) -> Option<Piece<'s>> {
         let (pos, end) = (self.pieces.pos, self.end);
@@ -538,7 +539,7 @@ impl<'s> Layout<'s> {
         Some(piece)
     }
 
-    /// A statement that starts with a dot: up to its end, or to the body of a function.
+    /// Writes a statement that starts with a dot: up to its end, or to the body of a function.
     fn directive(&mut self, first: Piece<'s>) {
         self.start_line(first.breaks, self.level);
         self.statement.clear();
@@ -568,7 +569,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Debug information of PTX 1.x has a line for itself, which is never broken.
+    /// Writes debug information of PTX 1.x on a separate line, which is never broken.
     fn dwarf(&mut self, first: Piece<'s>) {
         self.start_line(first.breaks, 0);
         self.statement.clear();
@@ -581,7 +582,7 @@ impl<'s> Layout<'s> {
         self.statement = pieces;
     }
 
-    /// Collects the pieces of a directive. Comments after its last token belong to what follows.
+    /// Collects the pieces of a directive. Comments after its last token belong to the next item.
     fn collect(&mut self, directive: &mut Directive<'s>) -> End {
         let mut resume = (self.pieces.pos, self.end, self.statement.len());
         let end = loop {
@@ -597,7 +598,7 @@ impl<'s> Layout<'s> {
             if let Directive::Declaration(declaration) = directive
                 && declaration.braces > 0
             {
-                // Comments before the brace stay in the statement.
+                // Comments before the brace belong to the statement.
                 (self.pieces.pos, self.end) = (pos, read_to);
                 return End::Initializer;
             }
@@ -654,11 +655,10 @@ impl<'s> Layout<'s> {
         self.write_collected(spacing, broken);
     }
 
-    /// Writes numbers of an initialiser, each after a comma and with one after
-    /// it, as long as they come.
+    /// Writes the next numbers of an initialiser, as long as a comma stands before and after each.
     fn usual_elements(&mut self) {
         let bytes = self.pieces.bytes();
-        // The space before the next number is the space after a comma.
+        // Each number gets one space before it, which is only right after a comma.
         let behind = bytes[..self.end as usize].last() == Some(&b',');
         let plain = behind && self.statement.is_empty() && self.pending == Break::None;
         if !plain || self.writer.has_edits() {
@@ -706,7 +706,7 @@ impl<'s> Layout<'s> {
         true
     }
 
-    /// The lines of data of a `.section name { … }`.
+    /// Writes the lines of data of a `.section name { … }`.
     fn section(&mut self) {
         self.fresh = true;
         let outer = self.level;
@@ -722,7 +722,7 @@ impl<'s> Layout<'s> {
                 continue;
             }
             let comment = !piece.is_token();
-            // Sections have names with a dot, which follow a type or a comma.
+            // Dotted words behind a type or a comma are names of sections.
             let goes_on = match &self.statement[..] {
                 [ty] => ty.is_dot(),
                 [.., last] => last.is(b','),
@@ -778,8 +778,8 @@ impl<'s> Layout<'s> {
         self.statement = pieces;
     }
 
-    /// Writes a function's header. The parameters stand on one line, or each on its
-    /// own. Each directive after them stands on its own line.
+    /// Writes a function's header. The parameters stand on one line, or each on a separate line. So
+    /// does each directive after them.
     fn write_header(&mut self, spacing: &mut Spacing<'s>) {
         let pieces = std::mem::take(&mut self.statement);
         let level = self.level;
@@ -851,7 +851,7 @@ impl<'s> Layout<'s> {
             if piece.kind == PieceKind::LINE {
                 self.writer.start_at_edge();
             } else if starts_line {
-                // Where it stands is settled.
+                // The piece starts a line: no white space is needed.
             } else if piece.kind == PieceKind::LINE_COMMENT && piece.breaks > 0 {
                 self.break_line(level);
             } else if space {
@@ -864,7 +864,7 @@ impl<'s> Layout<'s> {
     }
 
     fn fits(&self, pieces: &[Piece<'s>], spacing: &Spacing<'s>) -> bool {
-        // Usually there is room even for a space before each piece.
+        // Usually the line has room even with a space before each piece.
         if self.writer.column() + bound(pieces) <= self.options.line_width {
             return true;
         }
@@ -888,8 +888,8 @@ fn bound(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(|piece| piece.text.len() + 1).sum()
 }
 
-/// The length of the first part that stays together: up to a comma outside brackets,
-/// with a comment on the comma's line.
+/// The number of the first pieces that stay together: up to a comma outside of brackets, or up to a
+/// comment behind the comma on its line.
 fn chunk_len(pieces: &[Piece<'_>]) -> usize {
     let mut brackets = 0usize;
     for (at, piece) in pieces.iter().enumerate() {
@@ -908,7 +908,7 @@ fn chunk_len(pieces: &[Piece<'_>]) -> usize {
     pieces.len()
 }
 
-/// The index of the `(` that the `)` after these pieces closes.
+/// The index of the `(` that is closed by a `)` after these pieces.
 fn opening(pieces: &[Piece<'_>]) -> Option<usize> {
     let mut depth = 1usize;
     pieces.iter().rposition(|piece| {
@@ -921,8 +921,8 @@ fn opening(pieces: &[Piece<'_>]) -> Option<usize> {
     })
 }
 
-/// Whether pieces start like a video instruction. On a line of their own they would be
-/// taken for a video instruction after a missing `;`.
+/// Whether pieces start like a video instruction. On a separate line, they would look like a video
+/// instruction after a missing `;`.
 fn is_like_opcode(pieces: &[Piece<'_>]) -> bool {
     match pieces {
         [first, second, ..] => {
@@ -936,7 +936,7 @@ fn is_header(piece: &Piece<'_>) -> bool {
     piece.is_dot() && matches!(piece.text, ".entry" | ".func")
 }
 
-/// Whether a comment has exactly these words.
+/// Whether a comment consists of exactly these words.
 fn marks(comment: &str, words: &str) -> bool {
     comment.trim_start_matches('/').trim_matches('*').trim_end_matches("*/").trim() == words
 }

@@ -50,14 +50,14 @@ use writer::Writer;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatOptions {
-    /// Spaces for each level of braces; 4.
+    /// The number of spaces for each level of braces; 4 by default.
     pub indent_width: usize,
-    /// Bytes after which a statement continues on another line, if it has a comma to
-    /// break after; 100. Comments do not count.
+    /// The most bytes of a line: a longer statement is continued on another line, if it has a comma
+    /// to break after. Comments do not count. 100 by default.
     pub line_width: usize,
     /// The line endings of the output.
     pub line_ending: LineEnding,
-    /// Write the default selectors and masks of SIMD instructions, instead of leaving
+    /// Whether to write the default selectors and masks of SIMD instructions instead of leaving
     /// them out.
     pub explicit_defaults: bool,
 }
@@ -81,8 +81,7 @@ impl FormatOptions {
         self
     }
 
-    /// These options with another number of bytes after which a statement continues on another
-    /// line.
+    /// These options with another maximum of bytes for a line.
     #[must_use]
     pub fn with_line_width(mut self, bytes: usize) -> FormatOptions {
         self.line_width = bytes;
@@ -147,7 +146,7 @@ impl FormatError {
 /// Formats a module, or a bare list of statements.
 ///
 /// # Errors
-/// The syntax errors of the text. Text that is not understood is left alone.
+/// The syntax errors of the text. Text with errors is left alone.
 pub fn format(source: &str, options: &FormatOptions) -> Result<String, FormatError> {
     // The bytes are UTF-8, because they consist of pieces of UTF-8.
     format_to_bytes(source, options).map(decode)
@@ -161,24 +160,24 @@ pub(crate) fn format_to_bytes(
     run(source, options, false).map(|(text, _)| text)
 }
 
-/// The changes of [`format`](fn@format), as replacements in the order of the text
-/// that do not overlap. None: the text is formatted.
+/// The changes of [`format`](fn@format), as replacements in the order of the text that do not
+/// overlap. An empty list means that the text is formatted already.
 ///
 /// # Errors
-/// The same as those of [`format`](fn@format).
+/// The same errors as [`format`](fn@format).
 pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, FormatError> {
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// Hands over the formatted text of a large one, in pieces; those that stay as they are
-/// borrow from it. `None` where it has to be formatted as a whole, or `take` wants no more.
+/// Formats a large text and hands the result to `take`, in pieces. Pieces without changes borrow
+/// from the text. `None` if the text has to be formatted as a whole, or if `take` returns `None`.
 pub(crate) fn format_in_parts<'s>(
     source: &'s str,
     options: &FormatOptions,
     in_parallel: bool,
     take: impl FnMut(Cow<'s, [u8]>) -> Option<()>,
 ) -> Option<()> {
-    // The first line of the text decides.
+    // `Keep` depends on the first line of the text, which the other parts do not have.
     if options.line_ending == LineEnding::Keep {
         return None;
     }
@@ -187,10 +186,10 @@ pub(crate) fn format_in_parts<'s>(
     each_part(source, in_parallel, work, take)
 }
 
-/// What formatting one part leaves for the next one: what is known, and a free buffer.
+/// What formatting one part leaves for the next one: known facts, and a free buffer.
 type Kept = (KnownFacts, Vec<u8>);
 
-/// The formatted text of a part. `None` where the text has to be formatted as a whole.
+/// The formatted text of a part. `None` if the text has to be formatted as a whole.
 fn format_part<'s>(
     text: &'s str,
     place: PartPlace,
@@ -235,7 +234,7 @@ mod tests {
     use crate::analysis::in_parts_of;
     use crate::testing::Numbers;
 
-    /// Formats a text in parts; `None` where that is in doubt.
+    /// Formats a text in parts. `None` if it has to be formatted as a whole.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
         let work = |part: &TextPart<'_>, kept: &mut _| {
             Some(format_part(part.text, part.place, options, kept)?.into_owned())

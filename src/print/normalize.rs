@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::Instruction;
 
-/// Spellings that only the manual forbids. Their fixes keep the meaning.
+/// Spellings that ptxas accepts and the manual forbids. Their fixes keep the meaning.
 const SPELLINGS: &[Code] = &[
     Code::ModifierOrder,
     Code::RepeatedSaturate,
@@ -22,9 +22,9 @@ const SPELLINGS: &[Code] = &[
 /// The edits, and the video instructions if the text may have suppressions.
 pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
 
-/// The edits of tokens of legal video instructions, in the order of the text. If the
-/// text may have suppressions, also the places of all video instructions. If errors
-/// leave the structure of the text in doubt, those errors.
+/// The edits of legal video instructions, in the order of the text. If the text may have
+/// suppressions, also the places of all video instructions. If errors leave the structure of the
+/// text in doubt, returns these errors.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnostic>> {
     let mut found = Spellings::default();
     let is_marked = analysis::may_be_marked(source);
@@ -44,8 +44,8 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnost
     Ok((edits, Some(statements)))
 }
 
-/// Removes the edits of instructions that have a suppressed finding which an edit would
-/// fix. The author wants that spelling, and the suppression stays useful.
+/// Removes all edits of an instruction that has a suppressed finding, if an edit would fix it: the
+/// author wants that spelling, and the suppression stays useful.
 fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit> {
     let is_settled = |found: &&Diagnostic| {
         let from = edits.partition_point(|edit| edit.span.end < found.span.end);
@@ -61,8 +61,7 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
     edits
 }
 
-/// Like [`edits`], for a part of a text. Returns `None` if only the whole text can give
-/// the answer.
+/// Like [`edits`], for a part of a text. Returns `None` if the whole text has to be read.
 pub(super) fn part_edits(
     text: &str,
     place: PartPlace,

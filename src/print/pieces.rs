@@ -4,8 +4,8 @@
 use crate::source::Span;
 use crate::syntax::lexer::{STARTS, Start, TokenKind, comment_end, line_end, marker_end, token_at};
 
-/// The kind of a piece: one number, since it is asked for often. Punctuation is its
-/// own byte or, with two bytes, both.
+/// The kind of a piece: a single number, since it is compared often. For punctuation, the number is
+/// its byte or its two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PieceKind(u16);
 
@@ -22,7 +22,7 @@ impl PieceKind {
     pub(super) const LINE_COMMENT: PieceKind = PieceKind(6);
     /// `/* … */`
     pub(super) const BLOCK_COMMENT: PieceKind = PieceKind(7);
-    /// A line marker of the C preprocessor. It has its line for itself.
+    /// A line marker of the C preprocessor, which stands alone on its line.
     pub(super) const LINE: PieceKind = PieceKind(8);
 
     /// Punctuation of one byte.
@@ -49,7 +49,7 @@ impl PieceKind {
         }
     }
 
-    /// The kind of token, if it is one.
+    /// The kind of token, for a piece that is a token.
     fn token(self) -> TokenKind {
         match self {
             PieceKind::IDENT => TokenKind::Ident,
@@ -64,7 +64,7 @@ impl PieceKind {
         }
     }
 
-    /// The byte of punctuation that has one.
+    /// The byte, for punctuation of one byte.
     pub(super) fn punctuation(self) -> Option<u8> {
         match self.token() {
             TokenKind::Punct([byte, 0]) => Some(byte),
@@ -84,9 +84,9 @@ pub(super) struct Piece<'a> {
     /// The place of the piece; empty for a piece that is not in the text.
     pub(super) span: Span,
     pub(super) kind: PieceKind,
-    /// Line breaks before it: none, one, or two for more.
+    /// Line breaks before the piece: 0, 1, or 2 for more than one.
     pub(super) breaks: u8,
-    /// The text equals the source text at the span.
+    /// Whether the text equals the source text at the span.
     pub(super) is_source: bool,
 }
 
@@ -95,7 +95,7 @@ impl Piece<'_> {
         self.kind == PieceKind::punct(punct)
     }
 
-    /// The kind of token, if it is one.
+    /// The kind of token, for a piece that is a token.
     pub(super) fn token(&self) -> TokenKind {
         self.kind.token()
     }
@@ -187,8 +187,8 @@ impl<'s> Iterator for Pieces<'s> {
 }
 
 impl<'s> Pieces<'s> {
-    /// The start of the next piece, or the end of the text; and the line breaks before
-    /// it.
+    /// The start of the next piece, or the end of the text, and the number of line breaks before
+    /// it: at most 2.
     #[inline]
     pub(super) fn after_blanks(&self) -> (usize, u8) {
         let (mut at, mut breaks) = (self.pos, 0);
@@ -201,7 +201,7 @@ impl<'s> Pieces<'s> {
         (at, breaks)
     }
 
-    /// The comment or line marker that starts here, if one does.
+    /// The comment or line marker that starts here, if any.
     fn trivia(&mut self, first: u8, breaks: u8) -> Option<Piece<'s>> {
         let start = self.pos;
         let trimmed = |end: usize| start + self.source[start..end].trim_ascii_end().len();
@@ -217,7 +217,7 @@ impl<'s> Pieces<'s> {
             }
             (b'#', _) => {
                 let next = marker_end(self.bytes, start)?;
-                // Its line break belongs to what follows.
+                // The line break of the marker counts as white space before the next piece.
                 self.piece(PieceKind::LINE, trimmed(next), next - 1, breaks)
             }
             _ => return None,

@@ -1,5 +1,5 @@
-//! The classes of the bytes of a text, a bit for each: a statement of the usual shape is
-//! told from others without looking at its bytes one by one.
+//! Classes of the bytes of a text, with one bit for each byte. With them, statements of the usual
+//! shape are recognised without a look at each byte.
 
 use crate::syntax::blocks::BLOCK;
 #[cfg(not(feature = "simd"))]
@@ -10,17 +10,17 @@ const BLOCKS: usize = 128;
 
 const WINDOW: usize = BLOCKS * BLOCK;
 
-/// One bit for each byte of a block. The lowest bit is the first byte's.
+/// Classes of the bytes of a block, with one bit for each byte. The lowest bit belongs to the first
+/// byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// The bytes of identifiers, and dots.
+    /// Bytes of identifiers, and dots.
     pub(super) name: u64,
     /// `;`
     pub(super) end: u64,
     /// `|` and `+`
     pub(super) joint: u64,
-    /// Bytes that do not go together with the byte before them, among operands with the
-    /// right spacing.
+    /// Bytes that cannot follow the byte before them among operands with the usual spacing.
     pub(super) odd: u64,
 }
 
@@ -35,13 +35,14 @@ pub(super) struct Shapes<'s> {
     bytes: &'s [u8],
     /// The start of the window.
     start: usize,
-    /// One block more than the window has, since a request may start anywhere.
+    /// The blocks of the window and one more, since the bytes that are asked for may start
+    /// anywhere.
     blocks: Box<[Shape; BLOCKS + 1]>,
 }
 
 impl<'s> Shapes<'s> {
     pub(super) fn new(bytes: &'s [u8]) -> Shapes<'s> {
-        // There is none yet: none starts so far after the text.
+        // No window is loaded yet: its start lies far behind any text.
         Shapes { bytes, start: usize::MAX / 2, blocks: Box::new([Shape::NOTHING; BLOCKS + 1]) }
     }
 
@@ -122,8 +123,8 @@ struct Classes {
 }
 
 impl Classes {
-    /// A pair of bytes is usual only if the formatter would not change the space
-    /// between them.
+    /// The shape of a block. A pair of bytes is usual only if the formatter would not change the
+    /// space between them.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
     fn shape(self, before: Classes) -> Shape {
@@ -154,7 +155,7 @@ fn classes_on<S: fearless_simd::Simd>(simd: S, block: &[u8; BLOCK]) -> Classes {
 
     let bytes = fearless_simd::u8x64::from_slice(simd, block);
     let is = |byte: u8| bytes.simd_eq(byte);
-    // Brackets become braces, too.
+    // This also turns brackets into braces.
     let lower = bytes | 0x20;
     let letter = (lower - b'a').simd_lt(26) | is(b'_') | is(b'$');
     Classes {

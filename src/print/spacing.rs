@@ -1,7 +1,7 @@
 //! The rule for the space between two pieces of a statement.
 //!
-//! It looks at the tokens alone, so that texts with the same tokens get the same spaces. A space
-//! always stands between two tokens that would become others where they meet.
+//! The rule looks at the tokens alone, so that texts with the same tokens get the same spaces. Two
+//! tokens that would read differently without white space always get a space.
 
 use super::pieces::{Piece, PieceKind};
 
@@ -39,7 +39,7 @@ const QUESTION: PieceKind = PieceKind::punct(b'?');
 const LESS: PieceKind = PieceKind::punct(b'<');
 const MORE: PieceKind = PieceKind::punct(b'>');
 
-/// Operators with two sides; signs apart.
+/// Operators with an operand on each side, without `+` and `-`.
 const OPERATORS: &[PieceKind] = &[
     BAR,
     LESS,
@@ -61,7 +61,7 @@ const OPERATORS: &[PieceKind] = &[
     PieceKind::pair(*b"||"),
 ];
 
-/// The facts about the piece before that a rule may ask for.
+/// The facts about the previous piece that the rules use.
 #[derive(Clone, Copy, Debug)]
 struct Previous<'a> {
     kind: PieceKind,
@@ -92,9 +92,9 @@ pub(super) struct Spacing<'a> {
     previous: Previous<'a>,
     /// The kind of operator that the previous piece is, if it is one.
     operator: Option<Operator>,
-    /// The `?` whose `:` is still to come.
+    /// The number of `?` whose `:` is still to come.
     questions: u32,
-    /// Whether a value is read, after its `=`.
+    /// Whether a value is being read, behind its `=`.
     in_value: bool,
     cast: Cast,
 }
@@ -111,7 +111,7 @@ enum Cast {
 impl Cast {
     fn then(self, previous: Previous<'_>, piece: &Piece<'_>) -> Cast {
         match self {
-            // `.attribute(.managed)` is none.
+            // `.attribute(.managed)` is no cast.
             _ if piece.is(b'(') && !previous.is_dot() => Cast::Opened,
             Cast::Opened if piece.is_dot() => Cast::Typed,
             Cast::Typed if piece.is(b')') => Cast::Closed,
@@ -137,12 +137,12 @@ impl<'a> Spacing<'a> {
         }
     }
 
-    /// Whether a piece has been read already.
+    /// Whether some piece has been read already.
     pub(super) fn is_started(&self) -> bool {
         self.previous.kind != PieceKind::NONE
     }
 
-    /// Whether a space stands before this piece, the next one in the statement.
+    /// Whether a space stands before the next piece of the statement.
     #[inline]
     pub(super) fn before(&mut self, piece: &Piece<'a>) -> bool {
         let now = Previous { kind: piece.kind, text: piece.text };
@@ -172,13 +172,13 @@ impl<'a> Spacing<'a> {
             return false;
         }
         if !piece.is_token() || !previous.kind.is_token() {
-            // The statement goes on after a comment.
+            // After the comment, the statement continues with the same operator.
             if !piece.is_token() {
                 self.operator = after;
             }
             return true;
         }
-        // Two colons are something else than one and another.
+        // `::` is one unit.
         if previous.is(b':') && piece.is(b':') {
             return false;
         }
@@ -204,8 +204,8 @@ impl<'a> Spacing<'a> {
                 || previous.is(b'@') && piece.is(b'!');
             return Some(!binds);
         }
-        // `tex.1d` and the like. After a comment, operands come without being noticed: `5 .1d` is no
-        // `5.1d`.
+        // Modifiers such as `.1d` in `tex.1d`. Behind a comment, an operand may come here
+        // unnoticed: `5 .1d` differs from `5.1d`.
         let is_modifier = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
         let is_operand = previous.kind == PieceKind::NUMBER && !previous.text.starts_with('.');
         (is_modifier && !is_operand).then_some(false)
@@ -259,7 +259,7 @@ impl<'a> Spacing<'a> {
         self.between(previous, piece)
     }
 
-    /// The kind of operator that the piece is, if it has two sides.
+    /// The kind of operator, if the piece is one with an operand on each side.
     fn operator_at(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
         match piece.kind {
             BAR if previous.is_ident() => Some(Operator::Tight),
@@ -279,13 +279,13 @@ impl<'a> Spacing<'a> {
 
     /// The rule between operands, brackets and words.
     fn between(&self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
-        // A label among data, and the `@@DWARF` of PTX 1.x.
+        // The label is one in data; the `@` ends `@@` of the `@@DWARF` of PTX 1.x.
         let is_joined = piece.is(b':') && !previous.is_dot() || previous.is(b'@');
         let is_index = previous.is_ident() || previous.is(b']');
         match piece.kind {
             _ if is_joined => false,
             PieceKind::DOT if self.statement == StatementKind::Instruction => {
-                // `1 .e5` is no `1.e5`.
+                // `1 .e5` differs from `1.e5`.
                 let is_exponent = piece.text.starts_with(".e") || piece.text.starts_with(".E");
                 !(previous.is_ident() || previous.kind == PieceKind::NUMBER && !is_exponent)
             }
@@ -299,7 +299,7 @@ impl<'a> Spacing<'a> {
     }
 }
 
-/// Whether two tokens would become others where they meet: `p| |q`, `! ==`.
+/// Whether two tokens would read differently without white space: `p| |q`, `! ==`.
 fn joins(previous: Previous<'_>, piece: &Piece<'_>) -> bool {
     let next = piece.text.as_bytes().first();
     let pair = previous.kind.punctuation().zip(next.copied());

@@ -1,8 +1,8 @@
 //! Lays out lines of the usual shape without reading their tokens.
 //!
-//! `@%p1 ld.global.v2.u32 \t{%r1, %r2}, [%rd1+4];`, labels and `.loc` make up most of a
-//! module. The layout by tokens handles anything with other spacing or in doubt. Both
-//! write the same text, and tests compare the two. Edits are always made from tokens.
+//! `@%p1 ld.global.v2.u32 \t{%r1, %r2}, [%rd1+4];`, labels and `.loc` make up most of a module. The
+//! layout by tokens handles all other statements, and any in doubt. Both write the same text, which
+//! tests check. Edits are always made from tokens.
 
 use super::shapes::Shapes;
 use crate::source::Span;
@@ -10,7 +10,7 @@ use crate::syntax::blocks::{BLOCK, low_bits};
 use crate::syntax::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 use crate::syntax::ordinary::{self, next_token};
 
-/// A statement that is as it should be, except for the blanks after its opcode.
+/// A statement that is formatted already, except for the blanks after its opcode.
 #[derive(Debug)]
 pub(super) struct Usual {
     /// The guard and the opcode, or the name of a label.
@@ -32,7 +32,7 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
     };
     bytes.get(opcode).filter(|&&byte| is_word_start(byte))?;
     let shape = shapes.at(opcode);
-    // A longer opcode does not exist.
+    // No opcode has more bytes than a shape.
     let length = shape.name.trailing_ones();
     let head = Span::new(start as u32, opcode as u32 + length);
     if shape.odd & low_bits(length) & !1 != 0 || bytes[head.end as usize - 1] == b'.' {
@@ -52,8 +52,8 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
 }
 
-/// Whether the line ends after a label and perhaps a comment, and what
-/// follows is nothing that a label may name.
+/// Whether the line ends right behind a label, and neither a directive that the label names nor a
+/// `:` or `#` follows.
 fn is_alone(bytes: &[u8], at: usize) -> bool {
     let Some(next) = next_token(bytes, at) else {
         return false;
@@ -62,7 +62,7 @@ fn is_alone(bytes: &[u8], at: usize) -> bool {
     bytes.get(at) == Some(&b'\n') && !matches!(bytes[next], b':' | b'#') && !named
 }
 
-/// A `.loc` with one space between its numbers and white space or a comment after them.
+/// A `.loc` with single spaces between its numbers, and with white space or a comment behind them.
 fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     let ordinary::LocDirective { numbers, end, .. } = ordinary::location(bytes, start)?;
     let is_spaced = !bytes[numbers..end].windows(2).any(|pair| pair == b"  " || pair[1] == b'\t');
@@ -75,8 +75,8 @@ fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     })
 }
 
-/// The comment `// …` at an offset, without blanks at its end. Returns `None` for a
-/// comment that addresses vptx.
+/// The comment `// …` at an offset, without blanks at its end. Returns `None` for a comment that
+/// contains `vptx`.
 pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
     bytes[start..].strip_prefix(b"//")?;
     let text = bytes[start..line_end(bytes, start)].trim_ascii_end();
@@ -84,7 +84,7 @@ pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
     (!addressed).then(|| Span::new(start as u32, (start + text.len()) as u32))
 }
 
-/// A number among those of a table at an offset, with the comma after it.
+/// An element of a table of numbers at an offset, with the comma after it.
 pub(super) fn element(bytes: &[u8], start: usize) -> Option<Span> {
     bytes.get(start).filter(|byte| byte.is_ascii_digit())?;
     let end = word_end(bytes, start);

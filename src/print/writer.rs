@@ -5,8 +5,8 @@ use super::usual::Usual;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
-/// Bytes that are copied at once, some of them needlessly. Copying the exact number
-/// takes longer.
+/// The number of bytes that are copied at once. Copying a few bytes too many is faster than copying
+/// the exact number.
 const STEP: usize = 32;
 
 /// The number of free bytes that are always kept.
@@ -15,7 +15,7 @@ const ROOM: usize = 4096;
 /// The spaces for indentation that are copied at once.
 const BLANKS: usize = 256;
 
-/// The text that was written.
+/// The text that has been written.
 #[derive(Debug)]
 struct Text {
     /// Longer than `len` by at least [`ROOM`].
@@ -26,7 +26,7 @@ struct Text {
 impl Text {
     /// A text with room for a number of bytes. Uses the buffer if it is large enough.
     fn new(room: usize, mut buffer: Vec<u8>) -> Text {
-        // New zeroed memory costs nothing until it is touched.
+        // The system gives zeroed memory at no cost until it is used.
         if buffer.capacity() < room + ROOM {
             buffer = vec![0; room + ROOM];
         }
@@ -55,7 +55,7 @@ impl Text {
         while from < end {
             match (text.get(from..from + STEP), self.bytes.get_mut(to..to + STEP)) {
                 (Some(some), Some(room)) => room.copy_from_slice(some),
-                // The text ends here.
+                // Too few bytes are left in the text or in the room.
                 _ => return self.bytes[to..to + end - from].copy_from_slice(&text[from..end]),
             }
             from += STEP;
@@ -63,7 +63,7 @@ impl Text {
         }
     }
 
-    /// Makes room after an offset.
+    /// Makes room behind an offset.
     #[inline]
     fn make_room(&mut self, end: usize) {
         if end + ROOM > self.bytes.len() {
@@ -101,17 +101,17 @@ pub(super) struct Mark {
 pub(super) struct Writer<'s> {
     source: &'s str,
     newline: &'static str,
-    /// Two line breaks, then [`BLANKS`].
+    /// Two line breaks, then [`BLANKS`] spaces.
     white: Box<[u8]>,
     out: Text,
     /// The part of the source that is appended to `out` next, unless other text comes
     /// first.
     run: Option<(usize, usize)>,
-    /// The gap after it.
+    /// The gap after the run.
     gap: Gap,
-    /// Whether no text comes before this part.
+    /// Whether this part is the first of its text.
     is_first: bool,
-    /// Whether the text ends after this part.
+    /// Whether this part is the last of its text.
     is_last: bool,
     /// The number of bytes on the current line, including the gap.
     column: usize,
@@ -131,7 +131,7 @@ impl<'s> Writer<'s> {
             source,
             newline,
             white: format!("{newline}{newline}{:BLANKS$}", "").into_bytes().into(),
-            // Blanks that replace tabs take some more room.
+            // Spaces that replace tabs take some more room.
             out: Text::new(source.len() + source.len() / 8, buffer),
             run: None,
             gap: Gap::default(),
@@ -148,7 +148,7 @@ impl<'s> Writer<'s> {
         Writer { is_first, is_last, ..self }
     }
 
-    /// Whether nothing has been written before the next text.
+    /// Whether nothing has been written yet.
     pub(super) fn is_empty(&self) -> bool {
         self.is_first && self.out.len == 0 && self.run.is_none()
     }
@@ -189,9 +189,9 @@ impl<'s> Writer<'s> {
         self.indent(0);
     }
 
-    /// Marks the place reached, to return to it.
+    /// Marks the current place, to return to it.
     pub(super) fn mark(&mut self) -> Mark {
-        // Without the flush, returning would copy the run again.
+        // Without the flush, returning to the mark would copy the run again.
         self.flush();
         let Writer { out, run, gap, column, edits, compared, .. } = self;
         let edits = edits.as_ref().map_or(0, Vec::len);
@@ -225,8 +225,8 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Writes a piece that contains line breaks. Those in comments become the line
-    /// breaks of the output; strings stay unchanged.
+    /// Writes a piece that contains line breaks. Line breaks in comments become those of the
+    /// output; strings stay unchanged.
     fn lines(&mut self, piece: &Piece<'_>) {
         let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
         self.column = piece.text.len() - last;
@@ -275,7 +275,7 @@ impl<'s> Writer<'s> {
         self.extend(span);
     }
 
-    /// Writes a part of the source as it is.
+    /// Writes a part of the source unchanged.
     pub(super) fn verbatim(&mut self, span: Span) {
         let text = span.text(self.source);
         self.column = match text.rfind('\n') {
@@ -285,8 +285,7 @@ impl<'s> Writer<'s> {
         self.extend(span);
     }
 
-    /// Appends a part of the source. It extends the run if the white space is
-    /// unchanged.
+    /// Appends a part of the source. If the white space before it is unchanged, it extends the run.
     #[inline]
     fn extend(&mut self, span: Span) {
         let (start, end) = (span.start as usize, span.end as usize);
@@ -344,7 +343,8 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Records the text that was written in place of the source up to an offset.
+    /// Records an edit if the text since the last comparison differs from the source up to an
+    /// offset.
     fn compare(&mut self, end: usize) {
         let Some(edits) = &mut self.edits else {
             return;
@@ -357,13 +357,13 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Ends the last line. The bytes are UTF-8: pieces of the source and of other
-    /// strings.
+    /// Ends the last line, and returns the text and the edits. The bytes are UTF-8: pieces of the
+    /// source and of other strings.
     pub(super) fn finish(mut self) -> (Vec<u8>, Vec<Edit>) {
         self.flush();
         let ended = match self.out.written().last() {
             Some(&last) => last == b'\n',
-            // The part before ended with a function.
+            // The part before ended with the `}` of a function, without a line break.
             None => self.is_first,
         };
         if self.is_last && !ended {

@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use crate::syntax::constant::integer_literal;
 use crate::syntax::{Token, TokenKind};
 
-/// The type that the floats of a statement have.
+/// The type of the floats of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FloatType {
     /// `.f32`
     Single,
-    /// `.f64`, one that takes no constants, or none that is known.
+    /// `.f64`, a type that takes no constants, or no known type.
     #[default]
     Other,
 }
 
 impl FloatType {
-    /// The type after the first tokens of a statement. The last type of floats is that of the
-    /// sources: `cvt.f64.f32`, `slct.f32.s32`.
+    /// The type that the first tokens of a statement tell. The last floating-point type is the type
+    /// of the sources: `cvt.f64.f32`, `slct.f32.s32`.
     pub(crate) fn after(tokens: &[Token], source: &str) -> FloatType {
         let mut words = tokens.iter().rev().filter(|token| token.kind() == TokenKind::Dot);
         let of_word = |word: &Token| match word.span().text(source).as_bytes() {
@@ -33,9 +33,9 @@ impl FloatType {
     }
 }
 
-/// The spelling of a number: decimal digits for integers, and the exact bits of floats. An
-/// integer that is alone needs no `U`, and a float that is alone has the bits of its type. `None`
-/// if it is no number of PTX.
+/// The spelling of a number: decimal digits for integers, and the exact bits for floats. If the
+/// number is a whole operand, an integer needs no `U`, and a float has the bits of its type. `None`
+/// if the text is not a number of PTX.
 pub(super) fn spelled(
     text: &str,
     ty: impl FnOnce() -> FloatType,
@@ -56,14 +56,14 @@ pub(super) fn spelled(
     Some(format!("{}{end}", integer_literal(text)?).into())
 }
 
-/// The spelling of a float with a `-` before it. Both are alone.
+/// The spelling of a `-` and the float behind it, which together are a whole operand.
 pub(super) fn negative(text: &str, ty: impl FnOnce() -> FloatType) -> Option<String> {
     // ptxas takes no sign before `0f3F800000`.
     float(&text.to_ascii_lowercase()).map(|value| with_bits(-value, ty()))
 }
 
-/// The value of a float in decimal digits or as the bits of an `.f64`. `None` for one that ptxas
-/// refuses as too large.
+/// The value of a float in decimal digits, or as the bits of an `.f64`. `None` for other texts, and
+/// for a float that ptxas refuses as too large.
 fn float(lower: &str) -> Option<f64> {
     if let Some(digits) = bits(lower, "0d", 16) {
         return u64::from_str_radix(digits, 16).ok().map(f64::from_bits);
@@ -73,18 +73,18 @@ fn float(lower: &str) -> Option<f64> {
     lower.parse().ok().filter(|value: &f64| is_float && is_decimal && value.is_finite())
 }
 
-/// The bits of a float. ptxas rounds to the nearest `.f32`, and to the even one of two.
+/// The bits of a float. ptxas rounds to the nearest `.f32`; halfway between two, to the even one.
 #[allow(clippy::cast_possible_truncation)]
 fn with_bits(value: f64, ty: FloatType) -> String {
     match ty {
-        // What ptxas makes of other bits of a NaN is not known.
+        // It is not known how ptxas rounds the bits of a NaN to `.f32`.
         FloatType::Single if !value.is_nan() => format!("0f{:08X}", (value as f32).to_bits()),
         _ => format!("0d{:016X}", value.to_bits()),
     }
 }
 
-/// Whether a number surely has its one spelling already, as most do: small decimals, and floats
-/// as upper-case bits.
+/// Whether a number certainly has its one spelling already. Most numbers do: small decimals, and
+/// floats as upper-case bits.
 pub(super) fn is_spelled(text: &[u8]) -> bool {
     match text {
         [b'0'] => true,
@@ -107,7 +107,7 @@ fn bits<'t>(text: &'t str, prefix: &str, length: usize) -> Option<&'t str> {
 mod tests {
     use super::*;
 
-    /// ptxas 13.5 makes the same code of each pair.
+    /// ptxas 13.5 makes the same code for both numbers of each pair.
     #[test]
     fn numbers_have_one_spelling() {
         for (text, expected) in [
@@ -135,8 +135,8 @@ mod tests {
         }
     }
 
-    /// The bits are those in the machine code that ptxas 12.9 and 13.5 make of
-    /// `mov.f32 f, CONSTANT;` and `.global .f32 g = CONSTANT;`.
+    /// The bits are those in the machine code that ptxas 12.9 and 13.5 make for `mov.f32 f,
+    /// CONSTANT;` and `.global .f32 g = CONSTANT;`.
     #[test]
     fn floats_are_rounded_as_ptxas_does() {
         for (text, expected) in [
@@ -147,7 +147,7 @@ mod tests {
             ("0.1", "0f3DCCCCCD"),
             ("1E-1", "0f3DCCCCCD"),
             ("1e10", "0f501502F9"),
-            // Between two, the even one.
+            // Halfway between two floats, the even one.
             ("0d3FF0000010000000", "0f3F800000"),
             ("0d3FF0000030000000", "0f3F800002"),
             ("0d3FF0000010000001", "0f3F800001"),
@@ -161,7 +161,7 @@ mod tests {
             let found = spelled(text, || FloatType::Single, || true);
             assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
-        // `0f…` is no part of an expression.
+        // `0f…` cannot be part of an expression.
         let part = spelled("1.0", || FloatType::Single, || false);
         assert_eq!(part.as_deref(), Some("0d3FF0000000000000"));
         for (text, ty, expected) in [

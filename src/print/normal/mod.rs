@@ -33,12 +33,12 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NormalOptions {
-    /// Keep the names of registers, labels, parameters and internal symbols, and the
+    /// Whether to keep the names of registers, labels, parameters and internal symbols, and the
     /// declarations of registers as they are written.
     pub keep_names: bool,
-    /// Keep comments.
+    /// Whether to keep comments.
     pub keep_comments: bool,
-    /// Keep `.loc`, `.file` and the data of debuggers.
+    /// Whether to keep `.loc`, `.file` and other debug data.
     pub keep_debug: bool,
 }
 
@@ -57,7 +57,7 @@ impl NormalOptions {
         self
     }
 
-    /// These options with the data of debuggers kept or left out.
+    /// These options with debug data kept or left out.
     #[must_use]
     pub fn with_keep_debug(mut self, keep: bool) -> NormalOptions {
         self.keep_debug = keep;
@@ -67,15 +67,14 @@ impl NormalOptions {
 
 /// The normal form of a module.
 ///
-/// Modules have one normal form if they differ only in white space, comments, data of
-/// debuggers, the spelling of constants, the names of registers, labels, parameters and
-/// internal variables, or in how registers are declared. Names of functions stay, and names of
-/// variables that are `.visible`, `.extern`, `.weak` or `.common`, or textures, samplers or
-/// surfaces; and so do strings, data, instructions and their order. Registers are numbered in
-/// the order of their use in a function, by type: `%r1`, `%rd1`, `%p1`. The normal form is its
-/// own normal form.
+/// Modules have the same normal form if they differ only in white space, comments, debug data, the
+/// spelling of constants, the names of registers, labels, parameters and internal variables, or in
+/// how registers are declared. The names of functions stay. So do the names of variables that are
+/// `.visible`, `.extern`, `.weak` or `.common`, and of textures, samplers and surfaces. Strings,
+/// data, instructions and their order stay, too. Registers are numbered in the order of their use
+/// in a function, by type: `%r1`, `%rd1`, `%p1`. The normal form of a normal form is the same text.
 ///
-/// ptxas makes the same machine code of it, unless it is told not to optimise.
+/// ptxas makes the same machine code for the normal form, unless it is told not to optimise.
 ///
 /// # Errors
 /// The syntax errors of the text.
@@ -83,8 +82,8 @@ pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, Format
     Ok(normalize_with(source, *options, false)?.concat())
 }
 
-/// Like [`normalize`]; gives the text in pieces. A large one is read in parts, with all cores
-/// if `in_parallel` is set.
+/// Like [`normalize`], but returns the text in pieces. A large text is read in parts, with all
+/// cores if `in_parallel` is set.
 pub(crate) fn normalize_with(
     source: &str,
     options: NormalOptions,
@@ -99,10 +98,10 @@ pub(crate) fn normalize_with(
     let reading = Reading::new(source, options);
     let (unended, is_doubtful) = (reading.names.unended, reading.names.is_doubtful);
     let form = laid_out_anew(reading, options, in_parallel);
-    // Text that is hardly PTX may mean something else in another layout.
+    // A text in doubt may read differently in another layout.
     let is_sure = form.is_some() && !is_doubtful;
     if !is_sure {
-        // Text that is not understood is left alone.
+        // Errors of the formatter come first.
         format(source, &FormatOptions::default())?;
         if let Some(span) = unended {
             let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
@@ -124,7 +123,7 @@ pub(crate) fn normalize_with(
 
 /// The normal form of a large text. `None` if it has to be read as a whole.
 fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<Vec<String>> {
-    // A comment may belong to the line where the part before ends.
+    // A comment at the start of a part may belong to the last line of the part before.
     if options.keep_comments {
         return None;
     }
@@ -132,7 +131,7 @@ fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<V
     joined(parts, options, in_parallel)
 }
 
-/// A part of a text. `None` if it may mean something else in its place.
+/// Reads a part of a text. `None` if the part may read differently at its place in the text.
 fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<(Reading<'s>, PartPlace)> {
     // Only the whole text may start with a byte order mark.
     let has_mark = part.text.starts_with('\u{feff}');
@@ -140,8 +139,8 @@ fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<(Reading
     (!has_mark && reading.stands_alone()).then_some((reading, part.place))
 }
 
-/// The normal form of a text that consists of these parts. `None` if it has to be written as a
-/// whole.
+/// The normal form of a text that consists of these parts. `None` if the text has to be written as
+/// a whole.
 fn joined(
     parts: Vec<(Reading, PartPlace)>,
     options: NormalOptions,
@@ -152,7 +151,7 @@ fn joined(
     let layout = FormatOptions::default();
     let work = |(reading, place): (Reading, PartPlace), kept: &mut Kept| {
         let text = Plain::new(reading, &globals, options).text();
-        // The text starts in the first part that is not left out.
+        // If the first part is left out entirely, a later part would have to start the text.
         let is_start = !place.is_first || !text.trim_ascii().is_empty();
         let formatted = is_start.then(|| format_part(&text, place, &layout, kept))??;
         Some(decode(formatted.into_owned()))
@@ -165,7 +164,8 @@ fn joined(
     Some(texts)
 }
 
-/// The text with new names and layout. `None` if it is not understood.
+/// The text with new names and layout. `None` if the text is not understood, or the new text has
+/// errors.
 fn laid_out_anew(reading: Reading, options: NormalOptions, in_parallel: bool) -> Option<String> {
     if reading.names.unended.is_some() {
         return None;
@@ -176,7 +176,7 @@ fn laid_out_anew(reading: Reading, options: NormalOptions, in_parallel: bool) ->
 
 /// The formatted text, unless it has errors.
 fn formatted(text: &str, in_parallel: bool) -> Option<String> {
-    // Statements are indented.
+    // The formatted text may be longer, as statements are indented.
     let mut pieces = Vec::with_capacity(text.len() + text.len() / 4);
     let take = |piece: Cow<[u8]>| {
         pieces.extend_from_slice(&piece);
@@ -188,9 +188,9 @@ fn formatted(text: &str, in_parallel: bool) -> Option<String> {
     format(text, &FormatOptions::default()).ok()
 }
 
-/// The one spelling of the number that starts with a token, and its last token: a float may have
-/// a sign. `ty` tells the type of floats, and `after` gives the tokens that follow. `None` if it is
-/// no number of PTX.
+/// The one spelling of the number that starts with a token, and the number's last token: a float
+/// may have a sign. `ty` tells the type of floats, and `after` gives the tokens that follow. `None`
+/// if the token starts no number of PTX.
 pub(crate) fn number(
     source: &str,
     first: Token,

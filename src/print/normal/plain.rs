@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::syntax::lexer::comments;
 use crate::syntax::{DirectiveKind, Statement, StatementKind, Token, TokenKind};
 
-/// The parts of a text that stay, with their new names. Layout is the formatter's work.
+/// The parts of a text that stay, with new names. Layout is the formatter's work.
 pub(super) struct Plain<'g, 's> {
     reading: Reading<'s>,
     globals: &'g Globals<'s>,
@@ -69,41 +69,41 @@ impl<'g, 's> Plain<'g, 's> {
     }
 }
 
-/// A text that is being written.
+/// A new text that is being written.
 struct Writing<'p, 's, S: Iterator<Item = Statement<'p>>> {
     plain: &'p Plain<'p, 's>,
     source: &'p str,
     text: String,
     tokens: &'p [Token],
-    /// The number of the next token.
+    /// The index of the next token.
     at: usize,
-    /// The end of the last token. What stands between `copied` and there is not written yet, and
-    /// stays as it is.
+    /// The end of the last token. The text from `copied` to there stays unchanged, but is not
+    /// written yet.
     copied: usize,
     end: usize,
-    /// The statements after the one asked for last, and the first token of the next one.
+    /// The statements after the current one, and the index of the next statement's first token.
     statements: Peekable<S>,
     next_statement: usize,
-    /// The statement that was asked for last.
+    /// The current statement: the last one that was asked for.
     facts: StatementFacts,
     dropped: Along<'p, Span>,
     names: Along<'p, Use>,
     declarations: Along<'p, (u32, String)>,
     last: Option<Token>,
-    /// Whether the next token may not touch the last one.
+    /// Whether white space is needed before the next token.
     is_apart: bool,
-    /// Tokens before this offset stay, unless they are numbers.
+    /// Tokens before this offset stay unchanged, unless they are numbers.
     next_place: u32,
 }
 
-/// What the tokens of a statement may be.
+/// How to read the tokens of a statement.
 #[derive(Default)]
 struct StatementFacts {
-    /// Its first token.
+    /// The index of the first token.
     first: usize,
     /// Where the modifiers of the instruction end; 0 in another statement.
     opcode_end: u32,
-    /// Whether numbers are versions, or places in sources.
+    /// Whether the numbers are parts of versions, or places in source files.
     is_plain: bool,
 }
 
@@ -133,7 +133,7 @@ impl StatementFacts {
 }
 
 impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
-    /// Passes tokens that stay as they are, with what stands between them.
+    /// Passes tokens that stay unchanged, with the text between them.
     fn pass(&mut self) {
         if self.is_apart {
             return;
@@ -142,7 +142,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         for &token in &self.tokens[self.at..] {
             let start = token.start();
             let between = &self.source.as_bytes()[self.end..start as usize];
-            // A modifier may join its opcode.
+            // If white space separates a modifier from its opcode, it must go.
             let is_usual = start < self.next_place
                 && !may_be_number(token)
                 && may_stay(last, between)
@@ -156,7 +156,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         self.last = Some(last);
     }
 
-    /// Writes the next token, or passes what is left out.
+    /// Writes the next token, or passes a part that is left out.
     fn token(&mut self, first: Token) {
         let start = first.start();
         if self.leave_out(start) {
@@ -175,7 +175,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
         self.is_apart |= new.is_some() && self.last.is_some_and(Token::is_word);
         let between = &self.source.as_bytes()[self.end..start as usize];
-        // Modifiers join their opcode.
+        // White space between an opcode and its modifiers goes.
         let joins = !between.is_empty()
             && first.is_modifier(self.source)
             && start < self.statement().opcode_end;
@@ -206,7 +206,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         self.next_place = names.min(self.declarations.next(end));
     }
 
-    /// Writes what stays as it is, up to the end of the last token.
+    /// Writes the text that stays unchanged, up to the end of the last token.
     fn copy(&mut self) {
         self.text.push_str(&self.source[self.copied..self.end]);
         self.copied = self.end;
@@ -218,7 +218,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         renaming.as_ref()?.text(self.names.at(place)?, reading, globals)
     }
 
-    /// The statement of the next token.
+    /// The statement that the next token belongs to.
     fn statement(&mut self) -> &StatementFacts {
         let mut found = None;
         while self.at >= self.next_statement {
@@ -232,21 +232,21 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         &self.facts
     }
 
-    /// The spelling of the number that starts with the next token, and its last token.
+    /// The spelling of the number that starts with the next token, and the number's last token.
     fn number(&self, first: Token) -> Option<(Cow<'p, str>, Token)> {
         let mut ahead = self.tokens[self.at + 1..].iter().copied();
         let floats = || FloatType::after(&self.tokens[self.facts.first..self.at], self.source);
         let (new, last) = number(self.source, first, floats, self.last, || ahead.next())?;
-        // A comment after the sign stays.
+        // A number with a comment behind its sign stays unchanged.
         let sign = &self.source[first.span().end as usize..last.span().end as usize];
         let is_whole = last == first || !self.plain.keep_comments || !sign.contains('/');
         is_whole.then_some((new, last))
     }
 
-    /// Passes what is left out from an offset on. Returns whether it did.
+    /// Passes the part that is left out from an offset on. Returns whether there is one.
     fn leave_out(&mut self, start: u32) -> bool {
         let Some(span) = self.dropped.at(start) else { return false };
-        // White space follows.
+        // The next token gets white space before it in any case; only comments are written here.
         if self.source[self.end..start as usize].contains('/') {
             self.between(start as usize, false);
         }
@@ -259,7 +259,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         true
     }
 
-    /// Passes white space, or comments, from the last token to an offset.
+    /// Passes the text between the last token and an offset: white space, or comments.
     fn between(&mut self, start: usize, joins: bool) {
         let between = &self.source[self.end..start];
         self.copy();
@@ -291,8 +291,8 @@ fn may_be_number(token: Token) -> bool {
     matches!(token.kind(), TokenKind::Number) || token.is(b'-')
 }
 
-/// Whether what stands after a token may stay: what the formatter makes of it does not differ
-/// from what it makes of a line break after `;`, and of a space elsewhere.
+/// Whether the text between two tokens may stay. It may if the formatter treats it like a line
+/// break after `;`, or like a space after another token.
 fn may_stay(last: Token, between: &[u8]) -> bool {
     let blank = match (last.is(b';'), between) {
         (true, [b'\n', indent @ ..]) => indent,
@@ -302,7 +302,7 @@ fn may_stay(last: Token, between: &[u8]) -> bool {
     blank.iter().all(|byte| matches!(byte, b' ' | b'\t'))
 }
 
-/// Items in the order of their places, along a text.
+/// Items sorted by place. Each request must ask for a later place than the one before.
 struct Along<'i, T>(&'i [T]);
 
 trait Placed {
@@ -328,13 +328,12 @@ impl Placed for (u32, String) {
 }
 
 impl<'i, T: Placed> Along<'i, T> {
-    /// The item at a place that is after those asked for before.
+    /// The item at a place, if any.
     fn at(&mut self, place: u32) -> Option<&'i T> {
         if self.next(place) == place { self.0.first() } else { None }
     }
 
-    /// The place of the first item from a place on that is after those asked for before;
-    /// `u32::MAX` without one.
+    /// The place of the first item at or after a place; `u32::MAX` if there is none.
     fn next(&mut self, place: u32) -> u32 {
         while let [first, rest @ ..] = self.0 {
             if first.place() >= place {

@@ -1,4 +1,4 @@
-//! Names of a text that is read as a whole or in parts.
+//! A text, or a part of one, with the meanings of its names.
 
 use super::NormalOptions;
 use crate::hash::{Map, Set};
@@ -11,23 +11,23 @@ pub(super) struct Reading<'s> {
     pub(super) tree: Tree<'s>,
     pub(super) names: Names,
     pub(super) functions: Vec<FunctionSpans>,
-    /// Labels with their colons, but for those that a directive needs.
+    /// Labels with their colons, without the labels that a directive needs.
     pub(super) labels: Vec<Span>,
-    /// Data of debuggers that is left out, in order.
+    /// Debug data that is left out, in order.
     pub(super) dropped: Vec<Span>,
-    /// What data of debuggers names, if that is kept: it sees all functions. `None` is something
-    /// that another part may declare.
+    /// The symbols that debug data names, if debug data is kept: it sees into all functions. `None`
+    /// stands for a symbol that another part may declare.
     debugged: Set<Option<SymbolId>>,
-    /// Names that stay.
+    /// Names that do not change.
     kept: Set<&'s str>,
-    /// The variables that all functions see and whose names change, and the names that the part
-    /// does not declare, in the order of their first use.
+    /// The variables of the module whose names change, and the names that this part does not
+    /// declare, in the order of their first use.
     shared: Vec<Shared<'s>>,
 }
 
 struct Shared<'s> {
     name: &'s str,
-    /// Whether the part declares it.
+    /// Whether this part declares the name.
     is_own: bool,
 }
 
@@ -83,36 +83,37 @@ impl<'s> Reading<'s> {
         self.shared = shared;
     }
 
-    /// Whether it means the same between other parts.
+    /// Whether the text means the same between other parts.
     pub(super) fn stands_alone(&self) -> bool {
         let names = &self.names;
         !names.is_doubtful && names.unended.is_none() && self.debugged.is_empty()
     }
 
-    /// The uses of names that are not left out.
+    /// The uses of names outside of the parts that are left out.
     pub(super) fn live(&self) -> impl Iterator<Item = &Use> {
         let mut dropped = Within::new(&self.dropped);
         self.names.uses().iter().filter(move |it| !dropped.has(it.span()))
     }
 
-    /// Whether all functions see a symbol.
+    /// Whether all functions can see a symbol.
     pub(super) fn is_shared(&self, id: SymbolId) -> bool {
         let symbol = self.names.symbol(id);
-        // Labels outside of functions belong to statements without one.
+        // A label outside of functions belongs to the statements there.
         symbol.is_global() && symbol.kind != SymbolKind::Label
     }
 
-    /// Whether others may know a symbol by its name, or the name cannot be changed.
+    /// Whether a symbol keeps its name: others may know the symbol by its name, or the name cannot
+    /// be changed.
     pub(super) fn stays(&self, id: SymbolId) -> bool {
         if self.debugged.contains(&Some(id)) {
             return true;
         }
         let symbol = self.names.symbol(id);
         match symbol.kind {
-            // ptxas puts tables of functions in an order of their names.
+            // ptxas sorts tables of functions by name.
             SymbolKind::Function => true,
             SymbolKind::Variable => symbol.is_exported,
-            // Vectors in ranges, and registers outside of functions, are rare.
+            // Ranges of vectors, and registers outside of functions, are rare.
             SymbolKind::Register => {
                 symbol.is_global() || symbol.plain_ty.is_none() && symbol.count.is_some()
             }
@@ -126,7 +127,7 @@ impl<'s> Reading<'s> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FunctionSpans {
     pub(super) start: u32,
-    /// From `{` to `}`; empty for a mere declaration.
+    /// From `{` to `}`; empty if the function has no body.
     pub(super) body: Span,
 }
 
@@ -164,7 +165,8 @@ fn labels(tree: &Tree<'_>) -> Vec<Span> {
     labels
 }
 
-/// The options `debug` of `.target`, with their commas: ptxas refuses them without debug data.
+/// The options `debug` of `.target`, each with the comma before it: ptxas refuses them without
+/// debug data.
 fn debug_options(tree: &Tree<'_>) -> impl Iterator<Item = Span> {
     let targets = tree.all_statements().filter_map(|statement| match statement.kind() {
         StatementKind::Directive(it) if it.kind() == DirectiveKind::Target => Some(it.arguments()),
@@ -180,15 +182,15 @@ fn debug_options(tree: &Tree<'_>) -> impl Iterator<Item = Span> {
 /// The names that all parts of a text share.
 #[derive(Default)]
 pub(super) struct Globals<'s> {
-    /// Names that stay.
+    /// Names that do not change.
     kept: Set<&'s str>,
     /// The new names of variables.
     pub(super) new: Map<&'s str, String>,
 }
 
 impl<'s> Globals<'s> {
-    /// Names the variables of a text in the order of their use. `None` if a name may mean
-    /// something else in a part than in the whole.
+    /// Names the variables of a text in the order of their use. `None` if a name may mean something
+    /// else in a part than in the whole text.
     pub(super) fn new(parts: &[&Reading<'s>]) -> Option<Globals<'s>> {
         let mut globals = Globals::default();
         let mut declared: Map<&str, usize> = Map::default();
@@ -200,7 +202,7 @@ impl<'s> Globals<'s> {
                 }
             }
         }
-        // A name that is declared twice may be exported once.
+        // Of two declarations of a name, one may be exported.
         if declared.keys().any(|name| globals.kept.contains(name)) {
             return None;
         }
@@ -216,8 +218,8 @@ impl<'s> Globals<'s> {
                 }
             }
         }
-        // Of a name that is declared nowhere before, the first label, parameter or variable in a
-        // function may be meant.
+        // A name that is not declared before its use may mean the first label, parameter or
+        // variable of this name in any function.
         let is_in_doubt = |part: &Reading| {
             part.names.symbols().any(|(_, symbol)| {
                 let name = symbol.name.text(part.text());
@@ -240,7 +242,7 @@ impl<'s> Globals<'s> {
         Some(globals)
     }
 
-    /// A counted name that is none of those that stay.
+    /// A name with a number that is different from all names that stay.
     pub(super) fn free(&self, prefix: &str, count: u64) -> String {
         let mut name = format!("{prefix}{count}");
         while self.kept.contains(&*name) {
@@ -249,7 +251,7 @@ impl<'s> Globals<'s> {
         name
     }
 
-    /// The name of a range of registers that are none of those that stay.
+    /// A name for a range whose registers have none of the names that stay.
     pub(super) fn free_range(&self, prefix: &str) -> String {
         let collides = |prefix: &str| {
             let rests = self.kept.iter().filter_map(|kept| kept.strip_prefix(prefix));
@@ -263,7 +265,7 @@ impl<'s> Globals<'s> {
     }
 }
 
-/// Tells for spans in order whether they lie in one of several sorted spans.
+/// Tells whether spans lie in one of several sorted spans. The spans must come in order.
 pub(super) struct Within<'w> {
     spans: &'w [Span],
     next: usize,

@@ -11,14 +11,14 @@ use crate::source::Span;
 /// The new names of a text.
 #[derive(Default)]
 pub(super) struct Renaming {
-    /// The numbers of the new names of symbols and registers of functions, by meaning.
+    /// The numbers of the new names of local symbols and registers, by meaning.
     locals: Vec<Option<NonZeroU32>>,
     new: NewNames,
-    /// The declarations of registers after the `{` at an offset, in order.
+    /// The declarations of registers to write after the `{` at an offset, in order.
     pub(super) declarations: Vec<(u32, String)>,
 }
 
-/// Names, one after the other.
+/// A list of names in one string.
 #[derive(Default)]
 struct NewNames {
     text: String,
@@ -41,8 +41,8 @@ impl NewNames {
 }
 
 impl Renaming {
-    /// Names everything in the order of its use. Adds the declarations and labels that are
-    /// left out to `dropped`.
+    /// Names everything in the order of its use. Adds to `dropped` the declarations and labels that
+    /// are left out.
     pub(super) fn new<'s>(
         part: &Reading<'s>,
         globals: &Globals<'s>,
@@ -82,7 +82,7 @@ impl Renaming {
         renaming
     }
 
-    /// The new name for a use, unless the old one stays.
+    /// The new name for a use; `None` if the name does not change.
     pub(super) fn text<'r>(
         &'r self,
         use_: &Use,
@@ -98,7 +98,7 @@ impl Renaming {
     }
 }
 
-/// The declarations in functions that declare nothing but registers that are no vectors.
+/// The declarations in functions that declare only registers, and no vectors.
 fn merged(part: &Reading) -> Vec<Span> {
     let bodies: Vec<Span> = part.functions.iter().map(|function| function.body).collect();
     let registers = part.names.symbols().filter(|(_, it)| it.plain_ty.is_some());
@@ -108,8 +108,8 @@ fn merged(part: &Reading) -> Vec<Span> {
     spans
 }
 
-/// The label that a use declares, with its colon. `None` for other symbols, and before
-/// directives that need a label.
+/// The label that a use declares, with its colon. `None` for other symbols, and for labels that a
+/// directive needs.
 fn label(part: &Reading, declares: &Use) -> Option<Span> {
     let at = part.labels.binary_search_by_key(&declares.span().start, |it| it.start);
     Some(part.labels[at.ok()?])
@@ -119,22 +119,22 @@ fn label(part: &Reading, declares: &Use) -> Option<Span> {
 struct Fresh<'p, 's> {
     part: &'p Reading<'s>,
     globals: &'p Globals<'s>,
-    /// The names of symbols other than registers, by the start of the names.
+    /// The names of symbols other than registers, by their prefix.
     others: Map<&'static str, Counted>,
-    /// The types of registers, in order.
+    /// The types of registers, sorted.
     registers: Vec<Registers<'s>>,
 }
 
-/// Names with one start that are counted. All functions have the same ones.
+/// Names of one prefix with consecutive numbers. All functions share them.
 #[derive(Default)]
 struct Counted {
-    /// How many of them the function has.
+    /// How many of the names the current function has.
     count: usize,
     numbers: Vec<NonZeroU32>,
 }
 
 impl Counted {
-    /// The number of the next name.
+    /// The number of the next name among all new names.
     fn next(&mut self, make: impl FnOnce(u64) -> NonZeroU32) -> NonZeroU32 {
         self.count += 1;
         if self.numbers.len() < self.count {
@@ -147,7 +147,7 @@ impl Counted {
 /// The registers of a type.
 struct Registers<'s> {
     ty: &'s str,
-    /// The start of their names, such as `%r` for `.b32`.
+    /// The prefix of their names, such as `%r` for `.b32`.
     prefix: String,
     names: Counted,
 }
@@ -157,7 +157,8 @@ impl<'p, 's> Fresh<'p, 's> {
         Fresh { part, globals, others: Map::default(), registers: Vec::new() }
     }
 
-    /// Makes a name for what only its function sees, unless it has one or the old one stays.
+    /// Makes a name for a symbol or register that only its function sees, unless it already has one
+    /// or keeps its name.
     fn name(&mut self, meaning: Meaning, renaming: &mut Renaming) {
         let id = meaning.symbol();
         let own = &mut renaming.locals[meaning.index()];
@@ -206,13 +207,13 @@ impl<'p, 's> Fresh<'p, 's> {
             ".b64" => "%rd",
             ".f32" => "%f",
             ".f64" => "%fd",
-            // The name of a range does not end with a digit.
+            // The name of a range must not end with a digit.
             _ => &format!("%{}_", ty.trim_start_matches('.')),
         };
         self.globals.free_range(prefix)
     }
 
-    /// Declares the registers of a function, and starts the next one.
+    /// Declares the registers of a function, and starts the names of the next one.
     fn end_function(&mut self, function: Option<&FunctionSpans>, renaming: &mut Renaming) {
         self.others.values_mut().for_each(|names| names.count = 0);
         let mut text = String::new();
