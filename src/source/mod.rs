@@ -31,7 +31,7 @@ impl Span {
     /// The span from `start` to `end`.
     ///
     /// # Panics
-    /// If it ends before it starts.
+    /// If the end lies before the start.
     pub const fn new(start: u32, end: u32) -> Span {
         assert!(start <= end, "a span ends before it starts");
         Span { start, end }
@@ -53,23 +53,23 @@ impl Span {
         self.end - self.start
     }
 
-    /// Whether it holds no byte.
+    /// Whether the span holds no byte.
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// Whether it lies in one of several spans, which are in order.
+    /// Whether the span lies in one of several spans, which must be in order.
     pub(crate) fn is_in(self, spans: &[Span]) -> bool {
         let next = spans.partition_point(|other| other.end < self.end);
         spans.get(next).is_some_and(|other| other.start <= self.start)
     }
 
-    /// As a range for slicing.
+    /// The span as a range for slicing.
     pub const fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// The text it covers.
+    /// The text that the span covers.
     ///
     /// # Panics
     /// If the span lies outside the text or splits a character: it belongs to another text.
@@ -86,15 +86,15 @@ pub const MAX_LEN: usize = u32::MAX as usize - 1;
 pub struct LineIndex {
     starts: Vec<u32>,
     len: u32,
-    /// Number of UTF-8 continuation bytes before each block. With it, a column in a line of a
-    /// megabyte costs no more than one in a short line.
+    /// The number of UTF-8 continuation bytes before each block. With it, finding a column in a
+    /// line of a megabyte costs no more than in a short line.
     continuations: Vec<u32>,
 }
 
 /// Bytes in a block of [`LineIndex::continuations`].
 const BLOCK: usize = 1024;
 
-/// Whether the byte continues a character that started before it.
+/// Whether a byte continues a character that started before it.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
@@ -147,7 +147,7 @@ impl LineIndex {
         before + rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32
     }
 
-    /// Number of Unicode scalar values before an offset of the text the index was made from.
+    /// The number of Unicode scalar values before an offset of the indexed text.
     ///
     /// # Panics
     /// If `text` is a different text that is too short.
@@ -173,7 +173,7 @@ impl LineIndex {
         self.starts.len()
     }
 
-    /// Line and column of an offset in the text the index was made from.
+    /// Line and column of an offset in the indexed text.
     ///
     /// # Panics
     /// If `text` is a different text that is too short.
@@ -186,7 +186,7 @@ impl LineIndex {
     }
 }
 
-/// The line break of a text: that of its first line.
+/// The line break that ends the first line of a text.
 pub(crate) fn line_end(source: &str) -> &'static str {
     let first = memchr::memchr(b'\n', source.as_bytes());
     let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
@@ -195,9 +195,9 @@ pub(crate) fn line_end(source: &str) -> &'static str {
 
 /// Decodes bytes as a text of the same length in bytes.
 ///
-/// PTX is ASCII outside comments and strings, but comments come in any encoding. Each byte that
-/// is not UTF-8 becomes one control character (U+007F), so that all offsets stay those of the
-/// file. Inside a comment or string it is harmless; elsewhere the checker reports it.
+/// PTX is ASCII outside of comments and strings, but comments come in any encoding. Each byte that
+/// is not UTF-8 becomes one control character (U+007F), so that all offsets stay those of the file.
+/// Inside of a comment or string, this character is harmless; elsewhere the checker reports it.
 pub fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| replace_undecodable(error.as_bytes()))
 }

@@ -1,16 +1,16 @@
-//! "Did you mean": the nearest of some words.
+//! "Did you mean": finds the word that is most like another.
 
 /// The candidate nearest to a word, if it is near.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // A word longer than every candidate is not misspelled, but something else.
+    // Such a word is longer than every candidate: it is no misspelling, but something else.
     if word.len() > 40 {
         return None;
     }
     let lower = word.to_ascii_lowercase();
-    // One letter is near to each other one.
+    // A single letter is one edit away from every other letter.
     let limit = match word.len() {
         0 | 1 => 0,
         2..=4 => 1,
@@ -23,7 +23,8 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Number of edits between two short texts: insert, delete, replace a byte, swap neighbours.
+/// The number of edits between two short texts. An edit inserts, deletes or replaces a byte, or
+/// swaps neighbours.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let mut before = vec![0; right.len() + 1];
