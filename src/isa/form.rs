@@ -22,7 +22,7 @@ pub struct Form {
     pub third: bool,
     /// Which operands may be negated.
     pub negation: Negation,
-    /// Lowest PTX version and target that have the instruction.
+    /// The lowest PTX version and target that have the instruction.
     pub requirement: Requirement,
     /// Section of the manual.
     pub section: &'static str,
@@ -48,7 +48,7 @@ pub enum Destination {
     Word,
     /// A byte or half-word selector, required.
     Part,
-    /// A mask of lanes; all lanes if left out.
+    /// A mask of lanes. Without it, all lanes are written.
     Mask(LaneWidth),
 }
 
@@ -87,8 +87,8 @@ impl Sources {
 pub enum Negation {
     /// None.
     Forbidden,
-    /// The product or `c`, but not both. A minus on `a` or `b` negates the product, on both it
-    /// cancels.
+    /// The product or `c`, but not both. A minus on `a` or on `b` negates the product; two of them
+    /// cancel.
     ProductOrThird,
 }
 

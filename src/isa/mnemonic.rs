@@ -22,7 +22,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// All of them, in the manual's order.
+    /// All families, in the manual's order.
     pub const ALL: [Family; 8] = [
         Family::Arithmetic,
         Family::Shift,

@@ -181,7 +181,7 @@ macro_rules! subset {
             /// All values, in the manual's order.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// The modifier that spells it.
+            /// The modifier that spells the value.
             pub const fn modifier(self) -> Modifier {
                 match self { $($name::$variant => Modifier::$variant,)* }
             }
@@ -252,7 +252,7 @@ subset! {
 }
 
 impl Compare {
-    /// Its sign in C.
+    /// The operator for it in C.
     pub const fn sign(self) -> &'static str {
         match self {
             Compare::Eq => "==",
@@ -264,7 +264,7 @@ impl Compare {
         }
     }
 
-    /// Whether it holds for two numbers.
+    /// Whether the comparison holds for two numbers.
     pub(crate) fn holds<T: Ord>(self, x: &T, y: &T) -> bool {
         match self {
             Compare::Eq => x == y,

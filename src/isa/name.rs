@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// The error for a text that is not a name of the wanted kind. Names are in lower case, and
-/// include their dot if they have one.
+/// The error for a text that is not a name of the wanted kind. Names are in lower case and include
+/// their dot, if they have one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}` is not {kind}")]
 pub struct InvalidName {

@@ -27,7 +27,7 @@ impl WordType {
         }
     }
 
-    /// The type with this spelling, if it is one of these.
+    /// The type with this spelling, if there is one.
     pub(crate) fn from_text(text: &str) -> Option<WordType> {
         WordType::ALL.into_iter().find(|it| it.text() == text)
     }
@@ -68,9 +68,9 @@ pub enum WordRegisters {
     /// All registers are `.b32`, or not declared.
     #[default]
     Untyped,
-    /// Some are `.u32` or `.s32`, which instructions on pairs of halves reject.
+    /// Some registers are `.u32` or `.s32`, which instructions on pairs of halves reject.
     Integer,
-    /// Some are `.f16x2`, which several instructions on words reject.
+    /// Some registers are `.f16x2`, which several instructions on words reject.
     Packed,
 }
 

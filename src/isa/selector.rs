@@ -97,7 +97,7 @@ impl LaneWidth {
         }
     }
 
-    /// Lanes of the pair `{b, a}` that a selector may name.
+    /// The number of lanes of the pair `{b, a}`, which a selector may name.
     pub const fn choices(self) -> u8 {
         2 * self.lanes() as u8
     }
@@ -112,8 +112,8 @@ impl LaneWidth {
     }
 }
 
-/// A SIMD lane selector. For each lane of a source, it names a lane of the pair `{b, a}`, which
-/// has the lanes of `a` first, then those of `b`.
+/// A SIMD lane selector. For each lane of a source, it names a lane of the pair `{b, a}`. The lanes
+/// of `a` have the low numbers, the lanes of `b` the high ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
     width: LaneWidth,
@@ -122,12 +122,12 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// The default selector of `a`: its own lanes.
+    /// The default selector of `a`: the lanes of `a`.
     pub const fn default_a(width: LaneWidth) -> Selector {
         Selector::identity(width, 0)
     }
 
-    /// The default selector of `b`: its own lanes.
+    /// The default selector of `b`: the lanes of `b`.
     pub const fn default_b(width: LaneWidth) -> Selector {
         Selector::identity(width, width.lanes() as u8)
     }
@@ -142,9 +142,8 @@ impl Selector {
         Selector { width, lanes }
     }
 
-    /// A selector from the lanes it takes, lane 0 first; `None` unless there
-    /// are exactly [`LaneWidth::lanes`] of them, each below
-    /// [`LaneWidth::choices`].
+    /// A selector from the lanes that it takes, lane 0 first. `None` unless there are exactly
+    /// [`LaneWidth::lanes`] of them, each below [`LaneWidth::choices`].
     pub fn new(width: LaneWidth, lanes: &[u8]) -> Option<Selector> {
         if lanes.len() != width.lanes() || lanes.iter().any(|&lane| lane >= width.choices()) {
             return None;
@@ -154,7 +153,7 @@ impl Selector {
         Some(Selector { width, lanes: array })
     }
 
-    /// The selector with this spelling (dot included), if it has this width.
+    /// The selector with this spelling (dot included), if the spelling fits the width.
     pub(crate) fn from_text(width: LaneWidth, text: &str) -> Option<Selector> {
         let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         if digits.len() != width.lanes() {
@@ -167,7 +166,7 @@ impl Selector {
         Selector::new(width, &lanes[..width.lanes()])
     }
 
-    /// The width of its lanes.
+    /// The width of the selected lanes.
     pub const fn width(self) -> LaneWidth {
         self.width
     }
@@ -206,13 +205,13 @@ impl Mask {
         Some(Mask { width, bits })
     }
 
-    /// The mask with this spelling (dot included). Its digits must descend strictly.
+    /// The mask with this spelling (dot included). Its digits must strictly descend.
     pub(crate) fn from_text(width: LaneWidth, text: &str) -> Option<Mask> {
         let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         let mut bits = 0u8;
         for digit in digits {
             let lane = digit.checked_sub(b'0')?;
-            // Descending, so every earlier lane lies above this one.
+            // As digits descend, all lanes so far lie above this one.
             if usize::from(lane) >= width.lanes() || bits & ((2 << lane) - 1) != 0 {
                 return None;
             }
@@ -221,7 +220,7 @@ impl Mask {
         Mask::new(width, bits)
     }
 
-    /// The width of its lanes.
+    /// The width of the masked lanes.
     pub const fn width(self) -> LaneWidth {
         self.width
     }
@@ -231,12 +230,12 @@ impl Mask {
         self.bits
     }
 
-    /// Whether it has all lanes.
+    /// Whether the mask has all lanes.
     pub const fn is_full(self) -> bool {
         self.bits == Mask::full(self.width).bits
     }
 
-    /// The lanes that it has, lane 0 first.
+    /// The lanes in the mask, lane 0 first.
     pub fn lanes(self) -> impl Iterator<Item = usize> {
         (0..self.width.lanes()).filter(move |lane| self.bits >> lane & 1 == 1)
     }
@@ -256,7 +255,7 @@ impl fmt::Display for Mask {
     }
 }
 
-/// Which lanes a SIMD instruction reads and writes: mask and selectors of one width.
+/// Which lanes a SIMD instruction reads and writes: a mask and two selectors of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lanes {
     mask: Mask,
@@ -274,7 +273,7 @@ impl Lanes {
         }
     }
 
-    /// These lanes; `None` unless mask and selectors have the same width.
+    /// Lanes from a mask and two selectors. `None` unless all have the same width.
     pub fn new(mask: Mask, a: Selector, b: Selector) -> Option<Lanes> {
         (mask.width == a.width && mask.width == b.width).then_some(Lanes { mask, a, b })
     }

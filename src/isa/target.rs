@@ -1,4 +1,4 @@
-//! GPU targets: one table, and what may be asked of a target.
+//! GPU targets: the table of targets, and questions about a target.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,15 +11,15 @@ use super::PtxVersion;
 /// A GPU target, as in `.target sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    /// The number: 90 for `sm_90a`.
+    /// The number, such as 90 for `sm_90a`.
     pub number: u16,
-    /// `a` (architecture-specific) or `f` (family-specific) features.
+    /// The suffix `a` (architecture-specific features) or `f` (family-specific features).
     pub suffix: Option<char>,
 }
 
 macro_rules! features {
     ($($(#[$doc:meta])* $name:ident $(($major:literal, $minor:literal))? $text:literal,)*) => {
-        /// What a target may have: instructions of PTX, or a way to execute them.
+        /// A feature that a target may have: instructions of PTX, or a way to execute them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[doc(hidden)]
         #[non_exhaustive]
@@ -31,7 +31,8 @@ macro_rules! features {
             /// Every feature.
             pub const ALL: &'static [Feature] = &[$(Feature::$name,)*];
 
-            /// The lowest `.version` that has the instructions. `None` for a way to execute them.
+            /// The lowest `.version` that has the instructions. `None` for features that are not
+            /// instructions of PTX.
             pub const fn since(self) -> Option<PtxVersion> {
                 let version: &[PtxVersion] = match self {
                     $(Feature::$name => &[$(PtxVersion::new($major, $minor))?],)*
@@ -39,7 +40,7 @@ macro_rules! features {
                 version.first().copied()
             }
 
-            /// What it is, in few words.
+            /// The feature in few words.
             pub const fn text(self) -> &'static str {
                 match self { $(Feature::$name => $text,)* }
             }
@@ -48,7 +49,7 @@ macro_rules! features {
 }
 
 features! {
-    /// Scalar video instructions, and the ordinary ones that came with them.
+    /// Scalar video instructions, and the ordinary instructions that came with them.
     Video (2, 0) "scalar video instructions",
     /// SIMD video instructions.
     SimdVideo (3, 0) "SIMD video instructions",
@@ -70,27 +71,29 @@ features! {
     SaturatingHalves (9, 2) "`add.sat` of `.u16x2`",
     /// `add`, `sub`, `min`, `max` of `.u8x4`, `.s8x4`, also with `.sat` and `.relu`.
     Bytes (9, 2) "`add`, `sub`, `min`, `max` of `.u8x4`",
-    /// Sums of `.f16x2` are as fast as those of words on each GPU.
+    /// Sums of `.f16x2` are as fast as sums of words on every GPU.
     FastFloatHalves "fast sums of `.f16x2`",
     /// `cvt.pack` to halves is as fast as a sum.
     FastPack "fast `cvt.pack`",
-    /// A dot product takes its constants from registers.
+    /// A dot product takes its constants from registers only.
     DotOfRegisters "dot products of registers only",
-    /// A minimum or maximum takes in a sum, or another one of its kind.
+    /// One machine instruction computes a minimum or maximum of a sum, or of another minimum or
+    /// maximum of the same kind.
     FusedExtrema "a minimum of a sum in one machine instruction",
-    /// The same in floating point.
+    /// The same for floating point.
     FusedFloatExtrema "a minimum of a sum of `.f16x2` in one machine instruction",
     /// `add.sat.s32` is one machine instruction.
     SaturatingWords "`add.sat.s32` in one machine instruction",
-    /// `min`, `max` of 64 bits are one machine instruction.
+    /// A `min` or `max` of 64 bits is one machine instruction.
     WideExtrema "`min`, `max` of 64 bits in one machine instruction",
-    /// `sad` is several machine instructions.
+    /// `sad` takes several machine instructions.
     EmulatedSad "`sad` in three machine instructions",
-    /// ptxas may join two constants of a block, and move one of them into a register.
+    /// ptxas may replace two constants of a basic block by one, and move one constant into a
+    /// register.
     JoinedConstants "joined constants",
     /// Scalar video instructions are machine instructions.
     NativeScalars "scalar video instructions in hardware",
-    /// ptxas 13 makes machine code for it. Costs are those of ptxas 12.9 elsewhere.
+    /// ptxas 13 makes the machine code. Costs of other targets come from ptxas 12.9.
     Ptxas13 "machine code by ptxas 13",
 }
 
@@ -115,7 +118,7 @@ impl Features {
         Features(self.0 & !Features::NONE.and(removed).0)
     }
 
-    /// Those that a target has.
+    /// The features that a target has.
     pub(crate) fn of(target: Target) -> Features {
         let (row, suffix) = target.row();
         if suffix.is_some() { Features(row.features.0 | row.of_family.0) } else { row.features }
@@ -125,29 +128,30 @@ impl Features {
         self.0 >> feature as u32 & 1 == 1
     }
 
-    /// Those that are in both sets.
+    /// The features that are in both sets.
     #[must_use]
     pub(crate) const fn common(self, other: Features) -> Features {
         Features(self.0 & other.0)
     }
 
-    /// Whether it has all of others that are instructions of PTX.
+    /// Whether this set has all features of the other set that are instructions of PTX.
     pub(crate) fn has_text_of(self, others: Features) -> bool {
         let mut all = Feature::ALL.iter().filter(|it| it.since().is_some());
         all.all(|feature| self.has(*feature) || !others.has(*feature))
     }
 }
 
-/// A row of the table: the targets with one number.
+/// A row of the table: all targets with one number.
 struct Row {
     number: u16,
-    /// The kinds that the target has, each with its lowest PTX version. The plain one is first.
+    /// The kinds of the target, each with its suffix and its lowest PTX version. The plain kind
+    /// comes first.
     kinds: [Option<(Option<char>, PtxVersion)>; 3],
-    /// What each kind has.
+    /// The features of every kind.
     features: Features,
-    /// What the kinds with a suffix have, too.
+    /// The further features of kinds with a suffix.
     of_family: Features,
-    /// The measured targets whose costs stand for the plain kind and for the others.
+    /// The measured targets whose costs stand for the plain kind, and for the other kinds.
     costs: [Option<Target>; 2],
 }
 
@@ -163,32 +167,33 @@ const fn sm(number: u16, (major, minor): (u8, u8), features: Features) -> Row {
 }
 
 impl Row {
-    /// There is a kind with the suffix `f`.
+    /// The row with a kind that has the suffix `f`.
     const fn f(mut self, (major, minor): (u8, u8)) -> Row {
         self.kinds[1] = Some((Some('f'), PtxVersion::new(major, minor)));
         self
     }
 
-    /// There is a kind with the suffix `a`.
+    /// The row with a kind that has the suffix `a`.
     const fn a(mut self, (major, minor): (u8, u8)) -> Row {
         self.kinds[2] = Some((Some('a'), PtxVersion::new(major, minor)));
         self
     }
 
-    /// The measured target whose costs stand for it.
+    /// The row with the measured target whose costs stand for all its kinds.
     const fn costs_as(mut self, number: u16) -> Row {
         self.costs = [Some(Target::sm(number)); 2];
         self
     }
 
-    /// What its kinds with a suffix have, too, and the measured target whose costs stand for them.
+    /// The row with further features of kinds with a suffix, and with the measured target whose
+    /// costs stand for these kinds.
     const fn in_family(mut self, features: Features, costs: Target) -> Row {
         self.of_family = features;
         self.costs[1] = Some(costs);
         self
     }
 
-    /// Its kinds, the plain one first, each with its lowest PTX version.
+    /// The kinds of the target, the plain one first, each with its lowest PTX version.
     fn kinds(&self) -> impl Iterator<Item = (Target, PtxVersion)> {
         let number = self.number;
         let kinds = self.kinds.iter().flatten();
@@ -221,9 +226,9 @@ const SM_120: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[
 const SM_120F: Target = Target { number: 120, suffix: Some('f') };
 const BYTES: Features = NONE.and(&[Feature::SaturatingHalves, Feature::Bytes]);
 
-/// The targets that ptxas 13.5 accepts in a module, by number: the lowest version of each kind,
-/// what it has, and whose costs stand for it. ptxas 11.8 and 12.9 agree on the versions as far as
-/// they know them, but for `sm_90a`, which 11.8 takes together with PTX 7.8.
+/// The targets that ptxas 13.5 accepts in a module, by number: the lowest version of each kind, its
+/// features, and the target whose costs stand for it. ptxas 11.8 and 12.9 agree on the versions of
+/// the targets that they know, except for `sm_90a`, which 11.8 takes together with PTX 7.8.
 static TARGETS: &[Row] = &[
     sm(10, (1, 0), NONE),
     sm(11, (1, 0), NONE),
@@ -260,7 +265,7 @@ static TARGETS: &[Row] = &[
     sm(121, (8, 8), SM_120).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, SM_120F),
 ];
 
-/// The measured targets, those whose costs stand for themselves, and their number.
+/// The measured targets, whose costs stand for themselves, and the number of these targets.
 static MEASURED: LazyLock<([Target; 16], usize)> = LazyLock::new(|| {
     let mut targets = [Target::NEWEST; 16];
     let measured = Target::all().filter(|target| target.costs() == Some(*target));
@@ -274,25 +279,25 @@ impl Target {
         Target { number, suffix: None }
     }
 
-    /// The targets that ptxas 13.5 knows in a module, by number, old ones included. Of one number,
-    /// the plain one comes first.
+    /// The targets that ptxas 13.5 knows in a module, by number, old ones included. The plain
+    /// target comes before others of the same number.
     pub fn all() -> impl Iterator<Item = Target> {
         TARGETS.iter().flat_map(Row::kinds).map(|(target, _)| target)
     }
 
-    /// The targets that costs are measured for, in the order of [`Target::all`].
+    /// The targets whose costs are measured, in the order of [`Target::all`].
     pub fn measured() -> &'static [Target] {
         &MEASURED.0[..MEASURED.1]
     }
 
-    /// The measured target whose costs stand for this one. Of a target that is not known, those of
-    /// the known target below it do.
+    /// The measured target whose costs stand for this one. An unknown target has the costs of the
+    /// known target below it.
     pub fn costs(self) -> Option<Target> {
         let (row, suffix) = self.row();
         row.costs[usize::from(suffix.is_some())]
     }
 
-    /// The ptxas whose machine instructions are counted for targets.
+    /// The ptxas whose machine instructions the costs of some targets count.
     pub(crate) fn assembler(targets: &[Target]) -> &'static str {
         let is_new = |target: &&Target| target.has(Feature::Ptxas13);
         match targets.iter().filter(is_new).count() {
@@ -302,16 +307,17 @@ impl Target {
         }
     }
 
-    /// Whether the target has something. One that is not known has what the known target below it
-    /// has.
+    /// Whether the target has a feature. An unknown target has the features of the known target
+    /// below it.
     #[doc(hidden)]
     pub fn has(self, feature: Feature) -> bool {
         Features::of(self).has(feature)
     }
 
-    /// This target, or the kind of it whose costs hold for a text for `.target own`: the plainest
-    /// that has what the text may use. ptxas assembles text for `sm_120f` on `sm_121`, too, and
-    /// text for `sm_120` on `sm_120f`.
+    /// The kind of this target whose costs hold for a text with `.target own`: the plainest kind
+    /// that has all instructions that the text may use. This target itself, if the costs are the
+    /// same. ptxas assembles text for `sm_120f` on `sm_121`, too, and text for `sm_120` on
+    /// `sm_120f`.
     #[must_use]
     pub(crate) fn for_text(self, own: Target) -> Target {
         let kinds = self.row().0.kinds().map(|(kind, _)| Target { number: self.number, ..kind });
@@ -319,15 +325,15 @@ impl Target {
         kinds.next().filter(|kind| kind.costs() != self.costs()).unwrap_or(self)
     }
 
-    /// The kind of this plain target with the features of its family, if their costs differ.
+    /// For this plain target, the kind with the suffix `f`, if its costs differ.
     pub(crate) fn family(self) -> Option<Target> {
         let family = Target { suffix: Some('f'), ..self };
         let is_other = self.suffix.is_none() && family.is_known() && family.costs() != self.costs();
         is_other.then_some(family)
     }
 
-    /// The row of the known target with the nearest number that is not higher, and the suffix if
-    /// the target is known.
+    /// The row of the known target with the nearest number that is not higher. The suffix, if the
+    /// target is known.
     fn row(self) -> (&'static Row, Option<char>) {
         let below = TARGETS.iter().rev().find(|row| row.number <= self.number);
         (below.unwrap_or(&TARGETS[0]), self.suffix.filter(|_| self.is_known()))
@@ -354,8 +360,8 @@ impl Target {
         if self.is_known() { self } else { Target::sm(near.unwrap_or(self.number)) }
     }
 
-    /// The lowest PTX version that code for the target can have. That of the known target below
-    /// it, if it is not known itself.
+    /// The lowest PTX version that code for the target can have. For an unknown target, the lowest
+    /// version of the known target below it.
     pub fn since(self) -> PtxVersion {
         let plain = Target::sm(self.row().0.number);
         let since = self.known_since().or(plain.known_since());
@@ -432,7 +438,7 @@ mod tests {
         assert_eq!(Target::sm(u16::MAX).nearest_known(), Target::NEWEST);
     }
 
-    /// What each ptxas said of each pair is in the file.
+    /// The file has the answer of each ptxas for each pair.
     #[test]
     fn targets_and_versions_go_together_as_in_ptxas() {
         let recorded = include_str!("../../fixtures/oracle/target-versions.tsv");
@@ -452,7 +458,7 @@ mod tests {
         assert!(pairs > Target::all().count());
     }
 
-    /// What each ptxas said of each pair is in the file.
+    /// The file has the answers of ptxas for each pair of target and instruction.
     #[test]
     fn targets_have_what_ptxas_takes() {
         let feature = |instruction: &str| match instruction {
@@ -492,12 +498,12 @@ mod tests {
     #[test]
     fn the_text_decides_on_the_kind() {
         let target = |text: &str| text.parse::<Target>().unwrap();
-        // Their costs are the same.
+        // All kinds of these targets have the same costs.
         for (given, own) in [("sm_90a", "sm_90"), ("sm_100f", "sm_90"), ("sm_120", "sm_90")] {
             assert_eq!(target(given).for_text(target(own)), target(given));
         }
         assert!(target("sm_107a").has(Feature::Bytes) && !target("sm_107").has(Feature::Bytes));
-        // What is not known has what is known below it.
+        // An unknown target has the features of the known target below it.
         assert!(target("sm_93").has(Feature::Halves));
         assert!(target("sm_125").has(Feature::SaturatingWords));
         assert!(!target("sm_125a").has(Feature::Bytes));

@@ -6,9 +6,9 @@ use thiserror::Error;
 /// A PTX ISA version, as in `.version 8.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PtxVersion {
-    /// Before the dot.
+    /// The number before the dot.
     pub major: u8,
-    /// After the dot.
+    /// The number after the dot.
     pub minor: u8,
 }
 
@@ -18,7 +18,7 @@ impl PtxVersion {
         PtxVersion { major, minor }
     }
 
-    /// The newest known version: that of ptxas 13.5.
+    /// The newest version that ptxas 13.5 knows.
     pub const NEWEST: PtxVersion = {
         let (major, minor) = LAST_MINORS[LAST_MINORS.len() - 1];
         PtxVersion { major, minor }
@@ -29,7 +29,7 @@ impl PtxVersion {
         LAST_MINORS.iter().any(|&(major, last)| self.major == major && self.minor <= last)
     }
 
-    /// The newest known version that is not above this one. The oldest one if all are above.
+    /// The newest known version that is not above this one, or the oldest one if all are above.
     #[must_use]
     pub fn nearest_known(self) -> PtxVersion {
         let mut all = LAST_MINORS.iter().rev().map(|&(major, last)| {
@@ -108,7 +108,7 @@ mod tests {
             let version: PtxVersion = text.parse().unwrap();
             assert_eq!(version.nearest_known().to_string(), nearest, "{text}");
         }
-        // A known version is its own nearest one.
+        // A known version is nearest to itself.
         for version in (0..=12).flat_map(|major| (0..=12).map(move |m| PtxVersion::new(major, m))) {
             assert!(version.nearest_known().is_known(), "{version}");
             assert_eq!(version.nearest_known() == version, version.is_known(), "{version}");
