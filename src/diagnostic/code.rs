@@ -24,7 +24,7 @@ macro_rules! codes {
                 #[doc = include_str!(concat!("pages/", stringify!($code), ".md"))]
                 $rule,
             )*
-            /// A rule that is not one of vptx.
+            /// A rule of another program than vptx.
             Custom(&'static CustomRule),
         }
 
@@ -57,13 +57,13 @@ macro_rules! codes {
                 match self { $(Code::$rule => on_or_off!($default),)* Code::Custom(_) => true }
             }
 
-            /// The kinds of fixes that it may offer.
+            /// The kinds of fixes that the rule may offer.
             pub const fn fixes(self) -> &'static [Applicability] {
                 match self { $(Code::$rule => &[$(Applicability::$fix),*],)* Code::Custom(_) => &[] }
             }
 
-            /// Its page: the findings, why they matter, an example and its fix, in
-            /// Markdown.
+            /// The page of the code, in Markdown: the findings, why they matter, an example and its
+            /// fix.
             pub const fn explanation(self) -> &'static str {
                 match self {
                     $(Code::$rule => include_str!(concat!("pages/", stringify!($code), ".md")),)*
@@ -71,7 +71,7 @@ macro_rules! codes {
                 }
             }
 
-            /// The number in [`Code::ALL`], unless it is not a rule of vptx.
+            /// The index in [`Code::ALL`]; `None` for a custom rule.
             pub(super) const fn number(self) -> Option<u32> {
                 enum Number { $($code,)* }
                 match self {
@@ -184,7 +184,7 @@ codes! {
     V909 UnreachableStatement "unreachable-statement" Note off [Unsafe] "Statements that no path leads to",
 }
 
-/// A rule that is not one of vptx: a program with rules of its own reports them as vptx does.
+/// A rule of another program, which reports its findings as vptx does.
 ///
 /// ```
 /// use vptx::diagnostic::{Applicability, CustomRule, Edit, Severity};
@@ -222,12 +222,12 @@ pub struct CustomRule {
 }
 
 impl CustomRule {
-    /// A rule with its code such as `HOUSE1`, a readable name such as `unguarded`, the severity
-    /// of its findings, and what they are, in one line.
+    /// A rule with a code such as `HOUSE1`, a readable name such as `unguarded`, the severity of
+    /// its findings, and a line that says what they are.
     ///
     /// # Panics
     /// If the code or the name has anything but letters, digits, `-` and `_`, or does not start
-    /// with a letter, or if the code starts with `V` and a digit as those of vptx do.
+    /// with a letter. If the code starts with `V` and a digit, as the codes of vptx do.
     pub const fn new(
         code: &'static str,
         name: &'static str,
@@ -268,13 +268,13 @@ impl Code {
         Code::ALL.iter().copied().find(|code| code.is_called(text))
     }
 
-    /// Whether it has this text in any case, or exactly this name.
+    /// Whether this is the text of the code in any case, or exactly its name.
     pub(crate) fn is_called(self, text: &str) -> bool {
         self.text().eq_ignore_ascii_case(text) || self.name() == text
     }
 
-    /// The address of its page in the documentation of the newest version. `None` if it is not a
-    /// rule of vptx.
+    /// The address of the code's page in the documentation of the newest version. `None` for a
+    /// custom rule.
     ///
     /// ```
     /// let url = vptx::Code::ResultDiffers.url().unwrap();

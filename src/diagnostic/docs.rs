@@ -9,7 +9,7 @@ use super::Code;
 /// The documentation that findings link to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Docs {
-    /// That of the newest version of the library.
+    /// The documentation of the newest version of the library.
     #[default]
     Library,
     /// The book at this address, without a slash at its end.
@@ -22,7 +22,7 @@ pub enum Docs {
 const PLACE: &str = "{code}";
 
 impl Docs {
-    /// The page of a code. `None` if it is not a rule of vptx.
+    /// The page of a code. `None` for a custom rule.
     pub fn url(&self, code: Code) -> Option<String> {
         let library = code.url()?;
         let anchor = code.text().to_ascii_lowercase();
@@ -50,16 +50,16 @@ impl Docs {
     }
 }
 
-/// How an address starts.
+/// The ways in which an address may start.
 const SCHEMES: [&str; 3] = ["https://", "http://", "file:///"];
 
-/// A text that is no address of documentation.
+/// The reason why a text is no address of documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidDocs {
-    /// It is something else.
+    /// The text is no address.
     #[error("`{0}` is no address: it starts with {schemes}", schemes = SCHEMES.join(", "))]
     NoAddress(String),
-    /// A page for each code in files.
+    /// The address has `{code}`, but leads to files.
     #[error("`{0}`: only http and https addresses take `{PLACE}`")]
     Files(String),
 }
@@ -67,7 +67,7 @@ pub enum InvalidDocs {
 impl FromStr for Docs {
     type Err = InvalidDocs;
 
-    /// Reads an address: of a book, or with `{code}` in it.
+    /// Reads the address of a book, or an address with `{code}` in it.
     fn from_str(text: &str) -> Result<Docs, InvalidDocs> {
         let is_known = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
         if !is_known || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
@@ -76,8 +76,8 @@ impl FromStr for Docs {
         if !text.contains(PLACE) {
             return Ok(Docs::Book(text.trim_end_matches('/').into()));
         }
-        // Settings may come with the sources of others, and the system may start some files. A book
-        // has pages of HTML only.
+        // Settings may come with other people's sources, and the system may start some kinds of
+        // files. A book is safe, as its pages are all HTML.
         if text.starts_with("file:") {
             return Err(InvalidDocs::Files(text.into()));
         }

@@ -4,11 +4,11 @@ use thiserror::Error;
 
 use crate::source::Span;
 
-/// A replacement.
+/// A replacement of a part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Edit {
-    /// The bytes that are replaced.
+    /// The bytes to replace.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub span: Span,
     /// The text in their place.
@@ -32,38 +32,38 @@ impl Edit {
     }
 }
 
-/// The reason why edits cannot be applied to a text. `at` is the number of the edit, from 0.
+/// The reason why edits cannot be applied to a text. `at` is the index of the edit, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EditError {
     /// The span of an edit ends before it starts.
     #[error("edit {at} ends before it starts")]
     Inverted {
-        /// The edit.
+        /// The index of the edit.
         at: usize,
     },
     /// An edit lies outside the text.
     #[error("edit {at} lies outside the text")]
     Outside {
-        /// The edit.
+        /// The index of the edit.
         at: usize,
     },
     /// An edit starts or ends inside a character.
     #[error("edit {at} splits a character")]
     SplitsCharacter {
-        /// The edit.
+        /// The index of the edit.
         at: usize,
     },
     /// An edit starts before the end of the one before it.
     #[error("edit {at} starts before the end of the edit before it")]
     Unordered {
-        /// The edit.
+        /// The index of the edit.
         at: usize,
     },
 }
 
-/// Applies edits to a text. They are in the order of the text and do not overlap. Of several
-/// that insert at one place, the text of the first comes first.
+/// Applies edits to a text. The edits must be in the order of the text, without overlap. If several
+/// insert at the same place, their texts stand in the order of the edits.
 ///
 /// ```
 /// use vptx::diagnostic::{Edit, EditError, apply};

@@ -62,8 +62,8 @@ impl fmt::Display for Severity {
 
 /// A finding. Spans are byte offsets into the text that was checked.
 ///
-/// With the feature `serde`, it becomes `$defs/finding` of `docs/diagnostic.schema.json`: a line
-/// of `vptx check --format json` without the file, its own label first among the labels.
+/// With the feature `serde`, a finding becomes `$defs/finding` of `docs/diagnostic.schema.json`: a
+/// line of `vptx check --format json` without the file. Its own label is the first one there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
@@ -77,11 +77,11 @@ pub struct Diagnostic {
     pub message: String,
     /// A few words to show under the token; may be empty.
     pub label: String,
-    /// Advice: the forms allowed there, or the text to write.
+    /// Advice: the forms that are allowed there, or the text to write.
     pub help: Option<String>,
     /// Other places that matter.
     pub labels: Vec<Label>,
-    /// Ways to fix it.
+    /// Ways to fix the finding.
     pub fixes: Vec<Fix>,
     /// The statement that the finding is about, if any. Comments beside the statement can
     /// suppress the finding.
@@ -89,7 +89,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Whether it is an error that leaves the structure of the text in doubt.
+    /// Whether the finding is an error that leaves the structure of the text in doubt.
     pub(crate) fn is_syntax_error(&self) -> bool {
         self.severity == Severity::Error && self.code.text().starts_with("V0")
     }
@@ -138,12 +138,12 @@ impl Diagnostic {
         self
     }
 
-    /// Moves it to a text in which the checked one starts after so many bytes.
+    /// Moves the finding to a text in which the checked text starts after `bytes` bytes.
     pub(crate) fn shift(&mut self, bytes: u32) {
         self.each_span(|span| Span::new(span.start + bytes, span.end + bytes));
     }
 
-    /// Moves it to other places.
+    /// Moves every span of the finding.
     pub(crate) fn each_span(&mut self, place: impl Fn(Span) -> Span) {
         let edits = self.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);
         let labels = self.labels.iter_mut().map(|label| &mut label.span);
@@ -209,22 +209,22 @@ const QUOTED: usize = 80;
 /// The most characters of a text about a finding.
 const TEXT: usize = 1000;
 
-/// Leaves out the middle of long quotes between backquotes, and of the whole text if it is
-/// long: a token of a megabyte says no more than its start and end, and there may be
-/// thousands of them.
+/// Shortens long quotes between backquotes, and the whole text if it is long, by leaving out the
+/// middle. The start and the end of a token of a megabyte say enough, and there may be thousands of
+/// such tokens.
 pub(crate) fn bounded(text: String) -> String {
     if text.len() <= QUOTED {
         return text;
     }
     let pieces = text.split('`').enumerate();
-    // Quotes open before every second piece.
+    // Every second piece is a quote.
     let pieces =
         pieces.map(|(at, piece)| if at % 2 == 1 { shortened(piece, QUOTED) } else { piece.into() });
     let quoted = pieces.collect::<Vec<_>>().join("`");
     shortened(&quoted, TEXT).into_owned()
 }
 
-/// The text itself, or its start and end with `…` between, `most` characters in all.
+/// A text of at most `most` characters: the text itself, or its start and end with `…` between.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.chars().nth(most).is_none() {
         return text.into();
@@ -239,7 +239,7 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 /// Another place that matters to a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Where it is.
+    /// The place.
     pub span: Span,
     /// Its relation to the finding.
     pub text: String,
@@ -249,20 +249,21 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fix {
-    /// Its effect, in the imperative.
+    /// The effect of the fix, in the imperative.
     pub title: String,
-    /// Whether a tool may apply it unasked.
+    /// Whether a tool may apply the fix unasked.
     pub applicability: Applicability,
-    /// Replacements, in the order of the text, not overlapping.
+    /// Replacements in the order of the text, without overlap.
     pub edits: Vec<Edit>,
 }
 
 impl Fix {
-    /// The text with the fix applied. [`apply`] refuses another text in place of a panic.
+    /// The text with the fix applied. For a text that may be another one, [`apply`] returns an
+    /// error instead of a panic.
     ///
     /// # Panics
-    /// If the text is not the one that was checked, and an edit lies outside it or splits
-    /// a character.
+    /// If the text is not the one that was checked, and an edit lies outside of it or splits a
+    /// character.
     pub fn apply(&self, source: &str) -> String {
         applied(source, &self.edits)
     }
@@ -297,13 +298,13 @@ mod tests {
             format!("`{quote}` {prose} `{quote}`")
         );
         assert_eq!(quote.chars().count(), QUOTED);
-        // The start and the end are those of the token.
+        // The text shown has the start and the end of the token.
         let token: String = ('\u{4e00}'..).take(5000).collect();
         let shown = bounded(format!("`{token}`"));
         let (start, end) = shown.trim_matches('`').split_once('…').expect("an ellipsis");
         assert!(token.starts_with(start) && token.ends_with(end));
         assert_eq!(start.chars().count() + end.chars().count(), QUOTED - 1);
-        // Without quotes, or with many.
+        // Texts without quotes, or with many.
         for text in ["y".repeat(100_000), "`z`".repeat(100_000), "`".repeat(100_000)] {
             assert_eq!(bounded(text).chars().count(), TEXT);
         }

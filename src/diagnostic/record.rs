@@ -7,7 +7,7 @@ use super::Docs;
 use super::{Code, Diagnostic, Fix, Label, Severity};
 use crate::source::{Position, Span};
 
-/// A finding. Only one in a file has what is optional.
+/// A finding. Only a finding in a file has the optional fields.
 #[derive(Serialize)]
 pub(crate) struct Record<'a> {
     code: Code,
@@ -58,8 +58,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The finding in a file with this name, between two positions, with the page of its code. The file's URI tells apart
-    /// names that look the same as text.
+    /// The finding in a file with this name, between two positions, with the address of the code's
+    /// page. Names of files may look the same as text; the URI tells the files apart.
     pub(crate) fn in_file(
         self,
         path: &'a str,

@@ -46,7 +46,7 @@ impl RuleSet {
         set
     };
 
-    /// Whether a rule is in it. Every set has all rules that are not those of vptx.
+    /// Whether a rule is in the set. Every set contains all custom rules.
     pub const fn contains(self, code: Code) -> bool {
         match code.number() {
             Some(number) => self.0 >> number & 1 == 1,
@@ -69,9 +69,9 @@ impl RuleSet {
         RuleSet(self.0 | other.0)
     }
 
-    /// This set after a choice: `select` replaces it, `extend` adds rules, and `ignore`
-    /// removes rules. If several selectors match a rule, the longest wins, so `V5` can be
-    /// ignored and `V501` selected. Of two with the same length, `ignore` wins.
+    /// This set after a choice: `select` replaces it, `extend` adds rules, and `ignore` removes
+    /// rules. If several selectors match a rule, the longest wins, so that `V5` can be ignored and
+    /// `V501` selected. Between two of the same length, `ignore` wins.
     #[must_use]
     pub fn choose(
         self,
@@ -84,7 +84,7 @@ impl RuleSet {
             let length = |selectors: &[RuleSelector]| {
                 selectors.iter().filter(|it| it.matches(code)).map(|it| it.0.len()).max()
             };
-            // The present state counts less than any selector.
+            // Any selector outweighs the rule's present state.
             let default = select.is_none() && self.contains(code);
             let wanted = length(select.unwrap_or_default()).max(length(extend));
             let unwanted = length(ignore);
@@ -113,17 +113,17 @@ impl fmt::Debug for RuleSet {
     }
 }
 
-/// A code, the start of several codes, or all of them.
+/// Selects one code, all codes with the same start, or all codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSelector(String);
 
 impl RuleSelector {
-    /// Whether it selects every rule.
+    /// Whether the selector matches every rule.
     pub(crate) fn is_all(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it selects a rule.
+    /// Whether the selector matches a rule.
     pub fn matches(&self, code: Code) -> bool {
         code.text().starts_with(&self.0)
     }
@@ -139,18 +139,18 @@ impl fmt::Display for RuleSelector {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidRuleSelector {
-    /// Nothing is written.
+    /// The text is empty.
     #[error("a rule is missing")]
     Empty,
-    /// A word that is nearly a code or a name.
+    /// The text is similar to a code or a name.
     #[error("`{text}` selects no rule; did you mean `{meant}`?")]
     Misspelled {
-        /// The word.
+        /// The text.
         text: String,
-        /// The code or name.
+        /// The similar code or name.
         meant: &'static str,
     },
-    /// Another word.
+    /// The text is something else.
     #[error(
         "`{0}` selects no rule: write a code such as `V501`, the start of some such as `V5`, a \
          name, or `ALL`; `vptx explain` lists them"
@@ -169,7 +169,7 @@ impl FromStr for RuleSelector {
 }
 
 impl RuleSelector {
-    /// Reads a text that may also select some rules that are not those of vptx.
+    /// Reads a text that may also select some custom rules.
     pub(crate) fn read(
         text: &str,
         custom: &[&'static CustomRule],

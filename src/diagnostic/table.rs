@@ -2,8 +2,8 @@
 
 use super::{Applicability, Code};
 
-/// The rules as a Markdown table: code, name, severity, whether it is on, the
-/// kinds of fixes, and what it finds.
+/// The rules as a Markdown table: code, name, severity, whether the rule is on, the kinds of fixes,
+/// and the title.
 pub fn table() -> String {
     let mut table = String::from(
         "| code | name | severity | default | fix | finds |\n|---|---|---|---|---|---|\n",
