@@ -1,10 +1,10 @@
-//! Work that all cores share in the program. The library uses the thread of its caller.
+//! Work that the program spreads over all cores. The library uses the thread of its caller.
 
 #[cfg(feature = "cli")]
 use rayon::prelude::*;
 
-/// The results of some work on each item, in order. `None` if one is `None`; the work on others
-/// may then be left out.
+/// Applies `work` to all items, and returns the results in order. `None` if one result is `None`;
+/// some items may then be left out.
 pub(crate) fn try_map<T: Send, R: Send>(
     items: Vec<T>,
     work: &(impl Fn(T) -> Option<R> + Sync),
@@ -15,7 +15,7 @@ pub(crate) fn try_map<T: Send, R: Send>(
     items.into_iter().map(work).collect()
 }
 
-/// How many items are worked on at a time.
+/// The number of items that are worked on at the same time.
 pub(crate) fn count() -> usize {
     #[cfg(feature = "cli")]
     return rayon::current_num_threads();

@@ -7,8 +7,8 @@ use std::hash::RandomState;
 #[cfg(feature = "cli")]
 use foldhash::fast::RandomState;
 
-/// A map whose hashes differ from run to run: no text is slow to read every time.
+/// A map whose hashes differ from run to run, so that no text is slow to read in every run.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 
-/// A set of the same kind.
+/// A set with the same hashes.
 pub(crate) type Set<K> = HashSet<K, RandomState>;

@@ -32,8 +32,8 @@
 //! assert_eq!(diagnostics[0].message, "`vmin` needs a third source `c` here");
 //! ```
 //!
-//! ptxas emulates some video instructions with many machine instructions. [`rewrite`] can
-//! replace these with ordinary PTX of the same meaning:
+//! ptxas emulates some video instructions with many machine instructions. [`rewrite`] can replace
+//! such instructions with ordinary PTX of the same meaning:
 //!
 //! ```
 //! let source = "
@@ -53,8 +53,8 @@
 //! # The promise
 //!
 //! An [`Instruction`] is legal by construction: illegal combinations have no representation.
-//! Every instruction that `check` accepts prints without fail, and the printed text reads back
-//! as the same value.
+//! Every instruction that `check` accepts can be printed, and the printed text reads back as the
+//! same value.
 //!
 //! # Layers
 //!
@@ -83,14 +83,15 @@
 //! - `serde` adds `Serialize` to findings, instructions and programs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Some code serves the program or a feature alone. What is dead is judged with all features.
+// Some code serves only the program, or only one feature. Dead code is reported when all features
+// are on.
 #![cfg_attr(not(all(feature = "server", feature = "batch")), allow(dead_code, unused_imports))]
 
 pub mod analysis;
 pub mod backend;
 pub mod check;
 mod cores;
-// Public for tests only. It may change at any time.
+// Public for tests only; may change at any time.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod conformance;
@@ -123,7 +124,7 @@ pub mod video;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-// Public for the binding for JavaScript only. It may change at any time.
+// Public for the JavaScript binding only; may change at any time.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod report;
@@ -148,7 +149,7 @@ pub use video::{Instruction, Semantics};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Those of the book.
+/// The examples of the book.
 #[cfg(doctest)]
 mod book {
     #[doc = include_str!("../docs/library.md")]

@@ -29,8 +29,8 @@ pub struct VideoStatement {
     pub(crate) header: Option<u32>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
-    /// The declared types of its registers. If it has errors, those of the operands before the
-    /// place where it no longer parses.
+    /// The declared types of the registers. If the statement has errors, the types of those
+    /// operands that stand before the first error of syntax.
     pub declared: DeclaredTypes,
 }
 
@@ -65,7 +65,7 @@ impl DeclaredTypes {
         }
     }
 
-    /// The strictest of them, which decides which instructions may replace this one.
+    /// The strictest of these types, which decides which instructions may replace the statement.
     pub fn registers(&self) -> WordRegisters {
         let all = [self.d, self.a, self.b, self.c];
         all.into_iter().flatten().map(WordRegisters::from).max().unwrap_or_default()
@@ -80,8 +80,8 @@ pub struct StatementSpans {
     pub guard: Option<Span>,
     /// The mnemonic.
     pub mnemonic: Span,
-    /// The modifiers in the order of the text, each with its role. Spans include the dot. Those
-    /// without a role are left out: unknown ones, and types that are too many.
+    /// The modifiers that have a role, in the order of the text. Spans include the dot. Unknown
+    /// modifiers and surplus types have no role.
     pub modifiers: Vec<(Role, Span)>,
     /// The operands `d`, `a`, `b` and, if there is one, `c`. If the statement has errors, there
     /// may be fewer or more.
@@ -101,10 +101,10 @@ pub struct OperandSpans {
 }
 
 impl VideoStatement {
-    /// The places of the statement's parts in `source`, the text it was read from. If it has
-    /// errors, those of the parts before the place where it no longer parses.
+    /// The places of the statement's parts in `source`, the text that it was read from. If the
+    /// statement has errors, the places of the parts before the first error of syntax.
     ///
-    /// `None` if not even a mnemonic parses, or if `source` has no such statement there.
+    /// `None` if not even a mnemonic parses, or if `source` has no such statement at the place.
     pub fn spans(&self, source: &str) -> Option<StatementSpans> {
         let text = source.get(self.span.range())?;
         let tokens = statement_tokens(text);
@@ -151,7 +151,7 @@ impl StatementSpans {
     }
 }
 
-/// The modifiers that have a role. Types have theirs by their order.
+/// The modifiers that have a role, and their roles. The role of a type depends on its position.
 fn roles<'a>(
     text: &'a str,
     raw: &'a RawInstruction,
@@ -166,7 +166,7 @@ fn roles<'a>(
         let word = span.text(text);
         let role = match Modifier::from_text(word) {
             Some(modifier) if !modifier.role().is_type() => modifier.role(),
-            // A type that video instructions do not have takes the place of one.
+            // A type that video instructions do not have counts as one of their types.
             None if !is_type(word) => return None,
             _ => types.next()?,
         };
@@ -186,12 +186,12 @@ impl<'s> Module<'s> {
         self.source
     }
 
-    /// The module's `.version`. Of several, the last one counts.
+    /// The module's `.version`. If there are several, the last one counts.
     pub fn version(&self) -> Option<PtxVersion> {
         self.version
     }
 
-    /// The module's `.target`. Of several, the last one counts, as in ptxas.
+    /// The module's `.target`. If there are several, the last one counts, as in ptxas.
     pub fn target(&self) -> Option<Target> {
         self.target
     }
@@ -201,7 +201,7 @@ impl<'s> Module<'s> {
         &self.statements
     }
 
-    /// The same statements, without the text.
+    /// The same statements as [`Module::statements`], without the text.
     pub fn into_statements(self) -> Vec<VideoStatement> {
         self.statements
     }
