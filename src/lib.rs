@@ -68,18 +68,18 @@
 //!
 //! # Features
 //!
-//! - `cli` (default) builds the command line program. A library user takes
-//!   `default-features = false` and pays for nom, thiserror and plain miette only.
-//! - `server` (default) adds the language server to it.
+//! - `cli` (default) builds the command line program. A user of the library sets
+//!   `default-features = false` and then needs nom, thiserror and plain miette only.
+//! - `server` (default) adds the language server to the program.
 //! - `diff` (with `cli`) compares modules: `diff`. It brings `gix-imara-diff`.
 //! - `explain` (with `cli`) has pages about codes, mnemonics and instructions: `explain`.
 //! - `extract` (with `cli`) finds PTX inside binaries, wheels and other archives: `extract`.
-//! - `batch` plans loops over whole columns for
-//!   [`ir::Program::eval_batch`], which interprets each row without it.
+//! - `batch` makes [`ir::Program::eval_batch`] run loops over whole columns. Without this feature,
+//!   each row is interpreted.
 //! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program
 //!   runs: reading and batches become faster, and results stay the same. It brings
 //!   `fearless_simd` and `simdutf8`, which have no dependencies.
-//! - `costs-apart` is for pages in WebAssembly that load the measured costs when they want them.
+//! - `costs-apart` is for WebAssembly pages that load the measured costs on demand.
 //! - `serde` adds `Serialize` to findings, instructions and programs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

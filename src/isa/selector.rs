@@ -97,7 +97,7 @@ impl LaneWidth {
         }
     }
 
-    /// The number of lanes of the pair `{b, a}`, which a selector may name.
+    /// The number of lanes in the pair `{b, a}` that a selector may name.
     pub const fn choices(self) -> u8 {
         2 * self.lanes() as u8
     }

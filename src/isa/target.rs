@@ -88,8 +88,7 @@ features! {
     WideExtrema "`min`, `max` of 64 bits in one machine instruction",
     /// `sad` takes several machine instructions.
     EmulatedSad "`sad` in three machine instructions",
-    /// ptxas may replace two constants of a basic block by one, and move one constant into a
-    /// register.
+    /// ptxas may join two constants of a basic block, and move one of them into a register.
     JoinedConstants "joined constants",
     /// Scalar video instructions are machine instructions.
     NativeScalars "scalar video instructions in hardware",
