@@ -63,7 +63,8 @@ impl fmt::Display for Severity {
 /// A finding. Spans are byte offsets into the text that was checked.
 ///
 /// With the feature `serde`, a finding becomes `$defs/finding` of `docs/diagnostic.schema.json`: a
-/// line of `vptx check --format json` without the file. Its own label is the first one there.
+/// line of `vptx check --format json` without the file. The first of the labels there is the
+/// finding's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
@@ -258,8 +259,7 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// The text with the fix applied. For a text that may be another one, [`apply`] returns an
-    /// error instead of a panic.
+    /// The text with the fix applied. [`apply`] returns an error instead of a panic.
     ///
     /// # Panics
     /// If the text is not the one that was checked, and an edit lies outside of it or splits a

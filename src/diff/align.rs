@@ -121,8 +121,8 @@ impl Sides<'_, '_> {
             if best.as_ref().is_none_or(|best| best.same.len() < found.same.len()) {
                 best = Some(found);
             }
-            // Code that repeats itself can mislead the search at any depth, so that others are
-            // tried, too.
+            // Code that repeats itself can mislead the search at any depth, so that other depths
+            // are tried, too.
             if best.as_ref().is_some_and(|best| changed(best) <= FEW) {
                 break;
             }

@@ -12,8 +12,8 @@ pub(super) fn common(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     if old.len().max(new.len()) <= SHORT {
         return compared(old, new);
     }
-    // First come the keys that occur once on each side, then keys that occur equally often on both,
-    // then all others, in the gaps between those.
+    // First aligns the keys that occur once on each side, then keys that occur equally often on
+    // both sides, then, in the gaps, all other keys.
     let mut all = Vec::new();
     for most in [1, RARE] {
         all = within_gaps(&all, (old, new), |old, new| in_order(old, new, most));
@@ -21,7 +21,7 @@ pub(super) fn common(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     within_gaps(&all, (old, new), in_windows)
 }
 
-/// An alignment, together with what `found` aligns within its gaps.
+/// An alignment, together with the pairs that `found` finds within its gaps.
 pub(super) fn within_gaps(
     aligned: &[(u32, u32)],
     (old, new): (&[u64], &[u64]),

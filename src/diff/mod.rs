@@ -233,9 +233,9 @@ pub enum LineKind {
     Removed,
     /// Only the new text.
     Added,
-    /// Only the old text has it here; the new text has it in another place.
+    /// Only the old text has the statement here; the new text has it in another place.
     MovedAway,
-    /// Only the new text has it here; the old text has it in another place.
+    /// Only the new text has the statement here; the old text has it in another place.
     MovedHere,
 }
 
@@ -283,8 +283,8 @@ impl<'s> Comparison<'s> {
             let outline = Outline::read(source, &mut shapes, options);
             outline.map_err(|diagnostics| DiffError { side, diagnostics })
         };
-        // The old tree goes before the new one comes: two trees and the names of a text would need
-        // more memory than all later work.
+        // The old tree is dropped before the new one is read: two trees and the names of a text
+        // would need more memory than all later work.
         let old = read(old, Side::Old)?.without_tree();
         let new = read(new, Side::New)?;
         let rough = shapes.into_rough();

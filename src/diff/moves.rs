@@ -5,7 +5,7 @@ use super::hunks::Entry;
 use super::outline::Statement;
 use crate::hash::Map;
 
-/// The statements of two functions that moved, by their positions.
+/// The moved statements of two functions, by their positions.
 #[derive(Default)]
 pub(super) struct Moves {
     to_new: Map<u32, u32>,
@@ -15,7 +15,8 @@ pub(super) struct Moves {
 /// The most places that are tried for the start of a block.
 const PLACES: usize = 8;
 
-/// Equal statements count as moved if they are so many in a row. A shorter row must be unique.
+/// The least number of equal statements in a row that count as moved in any case. A shorter row
+/// must be unique.
 const BLOCK: usize = 3;
 
 impl Moves {

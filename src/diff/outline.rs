@@ -566,7 +566,7 @@ impl Reader<'_, '_> {
     }
 
     /// Adds tokens to the shape, with one spelling of each number. `takes` may add a token in
-    /// another way; it returns whether it did.
+    /// another way, and returns whether it has.
     fn spelled(
         &mut self,
         text: &str,
@@ -676,8 +676,8 @@ fn declares_plain(declaration: &Declaration<'_>) -> bool {
 }
 
 /// The last modifier of an opcode, if it is a type of which only the width matters for the values,
-/// and the plain type for it. A load of `.u32` counts as one of `.b32`, a sum of `.s32` as one of
-/// `.u32`.
+/// and the plain type for it. A load of `.u32` counts as a load of `.b32`, a sum of `.s32` as a sum
+/// of `.u32`.
 fn plain_type(instruction: &syntax::Instruction<'_>, source: &str) -> Option<(Span, &'static str)> {
     const BITS: [&str; 4] = [".b8", ".b16", ".b32", ".b64"];
     const UNSIGNED: [&str; 4] = [".u8", ".u16", ".u32", ".u64"];

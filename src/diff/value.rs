@@ -27,7 +27,7 @@ const BUDGET: usize = 50_000_000;
 /// The most lines of a stretch that joins several blocks of changes.
 const LONGEST: usize = 1000;
 
-/// The most names of an instruction that can be read here.
+/// Instructions with more names than this are not read.
 const MOST_NAMES: usize = 6;
 
 /// The state of a comparison of two modules.
@@ -269,7 +269,7 @@ impl<'f, 's> Functions<'f, 's> {
     }
 }
 
-/// A name of both texts, or of the old one only.
+/// A name of the new text, or a name that only the old text has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SharedName {
     New(NameId),
@@ -743,7 +743,8 @@ impl Samples {
         self.edges[at]
     }
 
-    /// By the round: a random word, an edge, either of these, or a word with bytes of two edges.
+    /// Depends on the round: a random word, an edge, either of these, or a word with bytes of two
+    /// edges.
     fn word(&mut self, round: usize) -> u32 {
         match round % 4 {
             0 => self.next(),

@@ -155,7 +155,8 @@ impl Graph {
     /// Whether the function has a branch with unknown targets: over an undeclared table, or to a
     /// missing label. Such a branch leads to one more block, without instructions, behind all
     /// others, and that block leads to every label. If the tables of a function have far more
-    /// targets than it has instructions, branches over them count as unknown, too.
+    /// targets than the function has instructions, the targets of branches over tables count as
+    /// unknown, too.
     pub fn is_opaque(&self) -> bool {
         !self.guesses.is_empty()
     }

@@ -98,7 +98,7 @@ impl Forest {
     }
 
     /// The block with the least semidominator on the path from `from` up to below the root of its
-    /// tree in the forest; `from` itself if it is not above `last` in depth-first order.
+    /// tree in the forest; `from` itself if its number is at most `last`.
     fn least(&mut self, from: usize, last: usize, semi: &[usize]) -> usize {
         if from <= last {
             return from;

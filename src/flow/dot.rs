@@ -6,8 +6,9 @@ use super::Flow;
 use crate::syntax::Statement;
 
 impl Flow<'_> {
-    /// The function in the language of Graphviz: a cluster with one node for each block, which
-    /// belongs between `digraph {` and `}`. `number` tells the nodes of several functions apart.
+    /// The function in the language of Graphviz: a cluster with one node for each block. The
+    /// cluster belongs between `digraph {` and `}`. `number` tells the nodes of several functions
+    /// apart.
     ///
     /// Each node shows the block's instructions, without comments and line breaks. Blocks that no
     /// path leads to are dashed. So are the block between branches with unknown targets and all

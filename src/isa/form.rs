@@ -87,8 +87,8 @@ impl Sources {
 pub enum Negation {
     /// None.
     Forbidden,
-    /// The product or `c`, but not both. A minus on `a` or on `b` negates the product; two of them
-    /// cancel.
+    /// The product or `c`, but not both. A minus on `a` or on `b` negates the product; a minus on
+    /// both cancels out.
     ProductOrThird,
 }
 

@@ -252,7 +252,7 @@ subset! {
 }
 
 impl Compare {
-    /// The operator for it in C.
+    /// The operator of C for the comparison.
     pub const fn sign(self) -> &'static str {
         match self {
             Compare::Eq => "==",

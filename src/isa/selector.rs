@@ -211,7 +211,7 @@ impl Mask {
         let mut bits = 0u8;
         for digit in digits {
             let lane = digit.checked_sub(b'0')?;
-            // As digits descend, all lanes so far lie above this one.
+            // Digits descend: all lanes so far must lie above this one.
             if usize::from(lane) >= width.lanes() || bits & ((2 << lane) - 1) != 0 {
                 return None;
             }

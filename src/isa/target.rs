@@ -289,8 +289,8 @@ impl Target {
         &MEASURED.0[..MEASURED.1]
     }
 
-    /// The measured target whose costs stand for this one. An unknown target has the costs of the
-    /// known target below it.
+    /// The measured target whose costs stand for the costs of this target. An unknown target has
+    /// the costs of the known target below it.
     pub fn costs(self) -> Option<Target> {
         let (row, suffix) = self.row();
         row.costs[usize::from(suffix.is_some())]

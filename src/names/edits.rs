@@ -4,8 +4,8 @@ use super::{Names, SymbolId};
 use crate::syntax::{Edits, EditsError};
 
 impl Edits<'_> {
-    /// Gives a symbol another name, where it is declared and where it is used. Registers of a range
-    /// keep their numbers. `names` must come from the tree that is edited.
+    /// Renames a symbol where it is declared and where it is used. Registers of a range keep their
+    /// numbers. `names` must come from the tree that is edited.
     ///
     /// ```
     /// use vptx::names::Names;

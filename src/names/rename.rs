@@ -20,7 +20,7 @@ pub(crate) enum RenameError {
     Taken(String),
 }
 
-/// The edits that rename what stands at an offset of a text, everywhere.
+/// The edits that rename the symbol or register at an offset of a text, everywhere.
 ///
 /// A register of a range gets a separate declaration after the range's.
 pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {

@@ -285,7 +285,7 @@ fn names_that_mean_something_else_are_refused() {
     let taken = |written: &str, new: &str| {
         assert_eq!(renamed(SCOPES, written, new), Err(RenameError::Taken(new.into())), "{written}");
     };
-    // Declared in the same block, captured by an inner one, or outside of a range of it.
+    // The new name is declared already, or an inner block would capture it.
     taken("a#0", "%r3");
     taken("%r#0", "%p");
     taken("%r7#0", "a");

@@ -59,8 +59,8 @@ struct Walker<'t> {
     /// Some ranges that were looked up since then, by their names. Most uses name a register of one
     /// of these ranges.
     near: Vec<(&'t str, NumberedRange)>,
-    /// The names, without the digits at their ends, that are also declared one by one. For these,
-    /// the digits do not tell what a name means.
+    /// The names that are declared one by one, without the digits at their ends. For such names,
+    /// the digits do not tell the meaning.
     single: Set<&'t str>,
     /// The numbers of the registers in [`Names::apart`].
     numbered: Map<(SymbolId, u64), NonZeroU32>,
@@ -121,7 +121,7 @@ struct Open<'t> {
 struct Lowest {
     /// The lowest for registers, variables and parameters.
     any: u64,
-    /// The lowest for those of them whose number has no leading zero.
+    /// The lowest for registers, variables and parameters whose number has no leading zero.
     plain: u64,
     /// The lowest for labels whose number has no leading zero.
     label: u64,
@@ -579,7 +579,7 @@ fn split(name: &str) -> (&str, Option<u64>) {
     let (base, digits) = name.split_at(name.len() - count);
     let number = match count {
         0 => None,
-        // So many digits fit into 64 bits.
+        // A number of up to 19 digits fits into 64 bits.
         1..20 => Some(digits.bytes().fold(0, |all, digit| all * 10 + u64::from(digit - b'0'))),
         _ => digits.parse().ok(),
     };

@@ -454,7 +454,7 @@ impl<'s> Layout<'s> {
         self.write_statement(&mut spacing);
     }
 
-    /// Writes statements of the usual shape up to the first other one.
+    /// Writes statements of the usual shape, up to the first statement of another shape.
     fn usual_statements(&mut self) {
         // Only the layout by tokens records edits.
         if self.writer.has_edits() {
@@ -658,7 +658,7 @@ impl<'s> Layout<'s> {
     /// Writes the next numbers of an initialiser, as long as a comma stands before and after each.
     fn usual_elements(&mut self) {
         let bytes = self.pieces.bytes();
-        // Each number gets one space before it, which is only right after a comma.
+        // This code writes a space before each number, as is usual behind a comma only.
         let behind = bytes[..self.end as usize].last() == Some(&b',');
         let plain = behind && self.statement.is_empty() && self.pending == Break::None;
         if !plain || self.writer.has_edits() {
@@ -778,8 +778,8 @@ impl<'s> Layout<'s> {
         self.statement = pieces;
     }
 
-    /// Writes a function's header. The parameters stand on one line, or each on a separate line. So
-    /// does each directive after them.
+    /// Writes a function's header. The parameters stand on one line, or each on a separate line.
+    /// Each directive after them stands on a separate line, too.
     fn write_header(&mut self, spacing: &mut Spacing<'s>) {
         let pieces = std::mem::take(&mut self.statement);
         let level = self.level;

@@ -44,8 +44,8 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnost
     Ok((edits, Some(statements)))
 }
 
-/// Removes all edits of an instruction that has a suppressed finding, if an edit would fix it: the
-/// author wants that spelling, and the suppression stays useful.
+/// Removes all edits of an instruction that has a suppressed finding, if an edit would fix the
+/// finding: the author wants that spelling, and the suppression stays useful.
 fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit> {
     let is_settled = |found: &&Diagnostic| {
         let from = edits.partition_point(|edit| edit.span.end < found.span.end);

@@ -279,7 +279,7 @@ impl<'a> Spacing<'a> {
 
     /// The rule between operands, brackets and words.
     fn between(&self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
-        // The label is one in data; the `@` ends `@@` of the `@@DWARF` of PTX 1.x.
+        // No space stands before the `:` of a label among data, or inside of `@@DWARF` of PTX 1.x.
         let is_joined = piece.is(b':') && !previous.is_dot() || previous.is(b'@');
         let is_index = previous.is_ident() || previous.is(b']');
         match piece.kind {

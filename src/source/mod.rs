@@ -196,8 +196,9 @@ pub(crate) fn line_end(source: &str) -> &'static str {
 /// Decodes bytes as a text of the same length in bytes.
 ///
 /// PTX is ASCII outside of comments and strings, but comments come in any encoding. Each byte that
-/// is not UTF-8 becomes one control character (U+007F), so that all offsets stay those of the file.
-/// Inside of a comment or string, this character is harmless; elsewhere the checker reports it.
+/// is not UTF-8 becomes one control character (U+007F), so that all offsets are the same as in the
+/// file. Inside of a comment or string, this character is harmless; elsewhere the checker reports
+/// it.
 pub fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| replace_undecodable(error.as_bytes()))
 }

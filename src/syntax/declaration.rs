@@ -19,7 +19,7 @@ pub(crate) struct Declaration<'s> {
     /// The braces that are open in a value.
     pub(crate) braces: usize,
     part: Part,
-    /// State space and type of the names that follow; empty if none is written yet.
+    /// State space and type of the names that follow; empty if neither has been read yet.
     pub(crate) space: &'s str,
     pub(crate) ty: &'s str,
     is_vector: bool,

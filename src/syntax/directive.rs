@@ -62,7 +62,7 @@ enum Shape {
 enum Last {
     /// The first word of the directive.
     Start,
-    /// What a comma may follow.
+    /// A token that a comma may follow.
     Operand,
     /// `function_name`
     FunctionName,
@@ -167,7 +167,7 @@ impl Bare {
     }
 }
 
-/// What debug information of PTX 1.x starts with: one word.
+/// The word that starts debug information of PTX 1.x.
 const DWARF: &[u8] = b"@@DWARF";
 
 /// The offset after `@@DWARF`, if that stands at an offset.

@@ -1,7 +1,7 @@
 //! The grammar of one instruction, over its tokens.
 //!
-//! It accepts more than PTX does: any mnemonic, any modifiers, and operands in places where
-//! they are illegal. The checker can then say what is wrong instead of "syntax error".
+//! It accepts more than PTX does: any mnemonic, any modifiers, and operands in places where they
+//! are illegal. The checker can then tell the exact fault instead of "syntax error".
 
 use nom::combinator::opt;
 use nom::multi::{fold_many0, separated_list0};
@@ -246,7 +246,7 @@ impl<'t, 's> nom::error::ParseError<Tokens<'t, 's>> for Failure {
         other
     }
 
-    /// Prefers the alternative that got further, because it says more.
+    /// Prefers the alternative that got further, because its failure says more.
     fn or(self, other: Failure) -> Failure {
         match self.left.cmp(&other.left) {
             std::cmp::Ordering::Less => self,
@@ -429,8 +429,7 @@ pub(crate) fn parse_start(source: &str, tokens: &[Token]) -> Option<RawInstructi
     Some(raw)
 }
 
-/// Parses one instruction from its tokens, the last of which is its `;`
-/// unless that is missing.
+/// Parses one instruction from its tokens, the last of which is the `;`, unless it is missing.
 ///
 /// # Errors
 /// The first place where no instruction can continue.

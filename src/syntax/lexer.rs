@@ -267,7 +267,8 @@ pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a')
 }
 
-/// Whether a byte may start an identifier. `%` is left out: it starts one only before a word.
+/// Whether a byte may start an identifier. `%` is left out: it starts an identifier only before a
+/// word.
 pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
 }
@@ -407,8 +408,8 @@ fn skip_long_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
     trivia
 }
 
-/// Offset after the line marker that starts here: `# 12 "file" 3`, perhaps with
-/// the word `line`. It may stand between any two tokens and ends its line.
+/// Offset after the line marker that starts here: `# 12 "file" 3`, perhaps with the word `line`. A
+/// line marker may stand between any two tokens, and ends its line.
 pub(crate) fn marker_end(bytes: &[u8], pos: usize) -> Option<usize> {
     let blanks = |mut at: usize| {
         while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a')) {

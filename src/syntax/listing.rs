@@ -1,6 +1,6 @@
 //! Listings of cuobjdump: they contain PTX, but are not PTX as a whole.
 
-/// What the line above a part of a listing says.
+/// The kinds of heading above a part of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heading {
     /// `Fatbin ptx code:`

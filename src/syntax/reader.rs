@@ -59,14 +59,15 @@ pub enum ProblemKind {
     UnclosedComment,
     /// A quote without its partner.
     UnclosedString,
-    /// `{` without `}`. It is found at the next function's header, or at the end of the text.
+    /// `{` without `}`. The error is found at the next function's header, or at the end of the
+    /// text.
     UnclosedBrace {
         /// The header, or the end.
         found: Span,
     },
     /// `}` without `{`
     StrayBrace,
-    /// A statement that a `}` or the end of the text cuts off.
+    /// A statement without `;` before a `}` or the end of the text.
     MissingSemicolon,
     /// The header of a function without its name.
     MissingName,
@@ -104,7 +105,8 @@ pub fn read_in<'s>(
     read_part(source, start, context, handler)
 }
 
-/// Reads a text statement by statement and skips nothing. Tests compare [`read`] with it.
+/// Reads a text statement by statement and skips nothing. Tests compare [`read`] with this
+/// function.
 #[doc(hidden)]
 pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> Context<'s> {
     let start = byte_order_mark(source, handler);
@@ -296,8 +298,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 && self.handler.wants(&self.source[opcode..modifiers_end(self.bytes, end)])
     }
 
-    /// Skips a statement whose start fits no kind of statement. If it contains a wanted opcode,
-    /// hands the statement over instead, and it fails to parse.
+    /// Skips a statement whose start fits no kind of statement. A statement with a wanted opcode is
+    /// handed over instead, and fails to parse.
     fn malformed(&mut self, start: usize) {
         let mut lexer = Lexer::new(self.source, start);
         let mut last = None;

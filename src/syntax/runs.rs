@@ -107,7 +107,7 @@ impl Lexer<'_> {
             let first = block[at as usize % BLOCK];
             Token::usual(first, start + at, end - at, on_new_line >> at & 1 != 0)
         }));
-        // The last byte is odd only because what follows is unknown.
+        // The last byte may be odd only because the next block is unknown.
         odd & !(1 << (BLOCK - 1)) == 0
     }
 }

@@ -42,7 +42,7 @@ pub enum OperandClass<'s> {
 }
 
 impl SymbolKind<'_> {
-    /// The type of register, if it is a register.
+    /// The type of register, if the symbol is a register.
     pub fn register_type(self) -> Option<RegisterType> {
         match self {
             SymbolKind::Register(ty) | SymbolKind::Operand(OperandClass::Register(ty, _)) => {

@@ -139,8 +139,8 @@ fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<(Reading
     (!has_mark && reading.stands_alone()).then_some((reading, part.place))
 }
 
-/// The normal form of a text that consists of these parts. `None` if the text has to be written as
-/// a whole.
+/// The normal form of a text that consists of the given parts. `None` if the text has to be written
+/// as a whole.
 fn joined(
     parts: Vec<(Reading, PartPlace)>,
     options: NormalOptions,

@@ -1,4 +1,4 @@
-//! The tokens of a text with new names, and without what is left out.
+//! The tokens of a text with new names, and without the parts that are left out.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -142,7 +142,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         for &token in &self.tokens[self.at..] {
             let start = token.start();
             let between = &self.source.as_bytes()[self.end..start as usize];
-            // If white space separates a modifier from its opcode, it must go.
+            // White space between an opcode and its modifier must go.
             let is_usual = start < self.next_place
                 && !may_be_number(token)
                 && may_stay(last, between)

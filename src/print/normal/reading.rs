@@ -15,8 +15,8 @@ pub(super) struct Reading<'s> {
     pub(super) labels: Vec<Span>,
     /// Debug data that is left out, in order.
     pub(super) dropped: Vec<Span>,
-    /// The symbols that debug data names, if debug data is kept: it sees into all functions. `None`
-    /// stands for a symbol that another part may declare.
+    /// The symbols that debug data names, if debug data is kept. Debug data can name what any
+    /// function declares. `None` stands for a symbol that another part may declare.
     debugged: Set<Option<SymbolId>>,
     /// Names that do not change.
     kept: Set<&'s str>,

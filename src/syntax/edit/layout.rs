@@ -128,7 +128,8 @@ impl<'x> Inserted<'x> {
     }
 }
 
-/// What is removed with a statement: its line if it has one to itself, otherwise blanks.
+/// The span that is removed with a statement: its line if nothing else stands there, otherwise the
+/// statement and blanks beside it.
 pub(crate) fn removed(source: &str, statement: Span) -> Span {
     let start = blanks_start(source, statement.start);
     let end = blanks_end(source, statement.end);
@@ -144,7 +145,7 @@ pub(crate) fn removed(source: &str, statement: Span) -> Span {
     }
 }
 
-/// What is removed with a modifier: the blanks before it.
+/// The span that is removed with a modifier: the modifier and the blanks before it.
 pub(super) fn removed_modifier(source: &str, modifier: Span) -> Span {
     Span::new(blanks_start(source, modifier.start), modifier.end)
 }

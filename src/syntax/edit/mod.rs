@@ -84,7 +84,7 @@ struct Change {
 /// The order of texts that are inserted at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
-    /// Text that belongs to what stands in front of it.
+    /// Text that belongs to the statement or instruction that ends in front of it.
     Part,
     After,
     Before,
@@ -126,8 +126,8 @@ pub enum EditsError {
     /// A name that the text has already.
     #[error("the text has the name `{0}` already")]
     Taken(String),
-    /// Each edit is valid by itself, but together, or at their places, they change what another
-    /// statement is.
+    /// Each edit is valid by itself. But the edits together, or one edit at its place, would change
+    /// what another statement is.
     #[error("the edits would change how the text around them is read")]
     Disturbs {
         /// The statement of the old text that would change, or the new error.
@@ -218,7 +218,7 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// Inserts statements before another one, and before the comments right above that.
+    /// Inserts statements before a given statement, and before the comments right above it.
     ///
     /// # Errors
     /// If the text is not whole statements, or the given statement is removed or replaced.
@@ -231,7 +231,7 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
-    /// Inserts statements after another one, and after the comments behind that on its line.
+    /// Inserts statements after a given statement, and after the comments behind it on its line.
     ///
     /// # Errors
     /// If the text is not whole statements, or the given statement is removed or replaced.
@@ -357,11 +357,10 @@ impl<'t> Edits<'t> {
         self.tree
     }
 
-    /// Writes another name in all these places.
+    /// Writes another name at all given places.
     ///
-    /// # Errors
-    /// If the text is not a name, the text has it already, a place holds no name, or a place is
-    /// edited already.
+    /// # Errors If `name` is not a name, the text that is edited has it already, a place holds no
+    /// name, or a place is edited already.
     pub fn rename(&mut self, places: impl IntoIterator<Item = Span>, name: &str) -> Result<()> {
         fit(words::is_name(name), EditedPart::Name, name)?;
         if self.words().has(name) {
@@ -426,7 +425,7 @@ impl<'t> Edits<'t> {
         self.fresh("$vptx_")
     }
 
-    /// Adds a parameter, such as `.param .u64 counts`, behind those that a function has.
+    /// Adds a parameter, such as `.param .u64 counts`, behind the other parameters of a function.
     ///
     /// # Errors
     /// If the text is not a parameter, or the function is removed or replaced or has no name.
@@ -441,9 +440,8 @@ impl<'t> Edits<'t> {
 
     /// The new text.
     ///
-    /// # Errors
-    /// If the edits together would bring an error of syntax, or change what another statement
-    /// is; or if the text would be too long.
+    /// # Errors If the edits together would cause an error of syntax or change what another
+    /// statement is, or if the text would be too long.
     pub fn finish(mut self) -> Result<Edited> {
         for (_, additions) in std::mem::take(&mut self.additions) {
             self.add(&additions);

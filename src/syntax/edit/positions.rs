@@ -37,13 +37,13 @@ impl Edited {
         self.text
     }
 
-    /// The replacements that make the new text of the old one, for
+    /// The replacements that turn the old text into the new one, for
     /// [`apply`](crate::diagnostic::apply).
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
 
-    /// The replacements that make the old text of the new one.
+    /// The replacements that turn the new text into the old one.
     pub fn inverse(&self) -> &[Edit] {
         &self.inverse
     }

@@ -9,7 +9,8 @@ use crate::diagnostic::Edit;
 use crate::isa::is_special_register;
 use crate::source::Span;
 
-/// The words of a text that may be names, each with whether it names a range of registers.
+/// The words of a text that may be names. Each word has a flag: whether it names a range of
+/// registers.
 #[derive(Clone, Debug)]
 pub(super) struct Words<'t>(BTreeMap<&'t str, bool>);
 
@@ -32,7 +33,7 @@ impl<'t> Words<'t> {
         self.0.contains_key(name) || stems.any(|stem| self.0.get(stem) == Some(&true))
     }
 
-    /// Whether the text has a name, or one with a number behind it.
+    /// Whether the text has a name, alone or with a number behind it.
     pub(super) fn has_numbered(&self, name: &str) -> bool {
         let from = (Bound::Included(name), Bound::Unbounded);
         let rests = self.0.range::<str, _>(from).map_while(|(word, _)| word.strip_prefix(name));
@@ -40,7 +41,7 @@ impl<'t> Words<'t> {
     }
 
     /// A name with a number that nothing in the text has. It starts with `start`, or, if a word of
-    /// the text does so, with a variation of it.
+    /// the text starts like that, with a variation of `start`.
     pub(super) fn fresh(&self, start: &str, number: usize) -> String {
         let is_free = |start: &String| {
             let from = (Bound::Included(&**start), Bound::Unbounded);

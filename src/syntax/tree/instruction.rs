@@ -138,8 +138,8 @@ pub enum OperandKind<'t> {
     Sum(Address<'t>),
     /// `p|q`: two results.
     Pair(Span, Span),
-    /// `{…}|p`: the vector that `tex` and `tld4` read, and the predicate that tells whether it is
-    /// in memory.
+    /// `{…}|p`: the vector that `tex` and `tld4` read, and the predicate that tells whether the
+    /// texel is in memory.
     VectorPair(Operands<'t>, Span),
     /// `[…]`
     Address(Address<'t>),

@@ -56,8 +56,8 @@ pub fn parse(source: &str) -> Tree<'_> {
     parser::parse(source, Span::new(0, source.len().min(MAX_LEN) as u32))
 }
 
-/// Like [`parse`], for callers that need only a part of the text. If a function's body does not
-/// touch the part, it is read as an empty block.
+/// Like [`parse`], for callers that need only a part of the text. A function's body that does not
+/// touch the part is read as an empty block.
 pub(crate) fn parse_around(source: &str, part: Span) -> Tree<'_> {
     parser::parse(source, part)
 }
@@ -78,7 +78,8 @@ pub(crate) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
 pub struct Tree<'s> {
     source: &'s str,
     tokens: Vec<Token>,
-    /// In the order of the text: the statements inside of a function or a block follow it.
+    /// In the order of the text: the statements inside of a function or block follow the function
+    /// or block.
     entries: Vec<Entry>,
     errors: Vec<Error>,
 }
@@ -140,7 +141,7 @@ pub enum ErrorKind {
     /// `}` without `{`.
     #[error("this `}}` closes nothing")]
     StrayBrace,
-    /// A statement that another one, a `}` or the end of the text cuts off.
+    /// A statement without `;` before the next statement, a `}` or the end of the text.
     #[error("a `;` is missing")]
     MissingSemicolon,
     /// The text starts with a byte order mark; ptxas refuses it.
@@ -376,7 +377,7 @@ impl std::fmt::Debug for Statement<'_> {
 }
 
 impl PartialEq for Statement<'_> {
-    /// Whether both are the same statement of one tree.
+    /// Whether both are the same statement of the same tree.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.tree, other.tree) && self.index == other.index
     }

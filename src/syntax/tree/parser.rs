@@ -452,7 +452,7 @@ impl<'t> Parser<'t> {
         DIRECTIVES.contains(&word) && !ALSO_MODIFIERS.contains(&word)
     }
 
-    /// Reads up to the `;` of an instruction, or to what cuts it off.
+    /// Reads up to the `;` of an instruction, or up to the token that cuts the instruction off.
     fn operands(&mut self) {
         let start = self.at;
         let mut braces = 0usize;
