@@ -58,13 +58,13 @@
 //!
 //! # Layers
 //!
-//! Data flows one way: [`source`] (text, spans), or [`embed`] (the PTX in other languages)
-//! → [`syntax`] (tokens, the tree of a text, the grammar of instructions; knows shapes only)
-//! → [`mod@check`] (one instruction against the [`video::FORMS`] table and the declarations
-//! around it) → [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
-//! compute) → [`backend`] (ordinary PTX). [`analysis`] does this for whole texts,
-//! [`print`](mod@print) formats them. Spans are byte offsets everywhere;
-//! [`source::LineIndex`] converts them to lines and columns.
+//! Data flows one way: [`source`] (text, spans), or [`embed`] (the PTX in other languages) →
+//! [`syntax`] (tokens, the tree of a text, the grammar of instructions; knows shapes only) →
+//! [`mod@check`] (one instruction against the [`video::FORMS`] table and the declarations around
+//! it) → [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they compute) →
+//! [`backend`] (ordinary PTX). [`analysis`] takes whole texts through these layers;
+//! [`print`](mod@print) formats texts. Spans are byte offsets everywhere; [`source::LineIndex`]
+//! converts them to lines and columns.
 //!
 //! # Features
 //!
