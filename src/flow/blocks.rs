@@ -59,8 +59,8 @@ pub struct Block {
     pub predecessors: Vec<usize>,
 }
 
-/// The average number of targets per instruction up to which tables of branches are followed. The
-/// targets of further tables count as unknown.
+/// How many targets of branches are followed for each instruction of a function, on average. The
+/// targets of later branches count as unknown.
 const EDGES: usize = 64;
 
 /// What an instruction does with one name.

@@ -285,8 +285,7 @@ impl Names {
         &self.scopes[id.index()]
     }
 
-    /// The innermost scope that contains an offset. A scope starts with its first byte and ends
-    /// with its last.
+    /// The innermost scope that contains an offset, first and last byte included.
     pub fn scope_at(&self, offset: u32) -> ScopeId {
         let next = self.scopes.partition_point(|it| it.span.start <= offset);
         let mut found = ScopeId((next as u32).saturating_sub(1));

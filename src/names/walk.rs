@@ -495,8 +495,8 @@ impl<'t> Walker<'t> {
         NonZeroU32::new(self.names.meanings).expect("it has just grown")
     }
 
-    /// Gives numbers to the registers of the range that was declared last, unless the ranges have
-    /// many more registers than the text has tokens.
+    /// Gives numbers to the registers of the range that was declared last, unless all ranges
+    /// together have too many registers for the length of the text.
     fn number_registers(&mut self, range: SymbolId, count: u64) {
         if let Some(left) = self.unnumbered.checked_sub(count) {
             self.unnumbered = left;
