@@ -494,11 +494,13 @@ pub(super) fn cheaper(
     if !cost.is_lower() {
         return None;
     }
-    all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
-        // An estimate must be well below, to be sure.
-        let sequence = cheapest(instruction, target, semantics, gate)?;
-        (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
-    })
+    all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(
+        || {
+            // An estimate must be well below, to be sure.
+            let sequence = cheapest(instruction, target, semantics, gate)?;
+            (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
+        },
+    )
 }
 
 /// A sequence for a SIMD instruction on one register that combines different lanes of it. Only those
