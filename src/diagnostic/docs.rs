@@ -57,10 +57,10 @@ const SCHEMES: [&str; 3] = ["https://", "http://", "file:///"];
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidDocs {
     /// The text is no address.
-    #[error("`{0}` is no address: it starts with {schemes}", schemes = SCHEMES.join(", "))]
+    #[error("`{0}` is no address: an address starts with {schemes}", schemes = SCHEMES.join(" or "))]
     NoAddress(String),
     /// The address has `{code}`, but leads to files.
-    #[error("`{0}`: only http and https addresses take `{PLACE}`")]
+    #[error("`{0}`: only http and https addresses may have `{PLACE}`")]
     Files(String),
 }
 

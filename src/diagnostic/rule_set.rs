@@ -152,7 +152,7 @@ pub enum InvalidRuleSelector {
     },
     /// The text is something else.
     #[error(
-        "`{0}` selects no rule: write a code such as `V501`, the start of some such as `V5`, a \
+        "`{0}` selects no rule: write a code such as `V501`, the start of several such as `V5`, a \
          name, or `ALL`; `vptx explain` lists them"
     )]
     Unknown(String),

@@ -61,7 +61,7 @@ an unsigned number.",
 extended with its sign. On the destination: the result is clamped and compared
 as a signed number.",
     Po ".po" PlusOne
-        "Adds 1 to the sum. It excludes a minus on any operand.",
+        "Adds 1 to the sum. No operand may then have a minus.",
     Sat ".sat" Saturate
         "Clamps the exact result to the range of the destination: signed or unsigned as
 the destination type says (in `vmad` as the sources say), and as wide as the
@@ -92,9 +92,9 @@ exactly.",
         "Scalar: adds `c` to the result. SIMD: the result is `c` plus the sum of the
 exact lanes that the mask names, and no lanes are written.",
     Min ".min" Secondary
-        "Takes the smaller one of the result and `c`.",
+        "Takes the smaller of the result and `c`.",
     Max ".max" Secondary
-        "Takes the larger one of the result and `c`.",
+        "Takes the larger of the result and `c`.",
 }
 
 impl fmt::Display for Modifier {

@@ -380,7 +380,7 @@ impl fmt::Display for Target {
 
 /// The error for a text that is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no target; one looks like `sm_90`")]
+#[error("`{0}` is no target; a target looks like `sm_90`")]
 pub struct InvalidTarget(String);
 
 impl FromStr for Target {

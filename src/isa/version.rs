@@ -53,7 +53,7 @@ impl fmt::Display for PtxVersion {
 
 /// The error for a text that is not a PTX version.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no PTX version; one looks like `8.5`")]
+#[error("`{0}` is no PTX version; a version looks like `8.5`")]
 pub struct InvalidVersion(String);
 
 impl FromStr for PtxVersion {

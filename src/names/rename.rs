@@ -16,7 +16,7 @@ pub(crate) enum RenameError {
         "the names of registers in a range start with `%`, a letter, `_` or `$`, and do not end with a digit"
     )]
     RangeName,
-    #[error("`{0}` has another meaning here")]
+    #[error("`{0}` already has another meaning here")]
     Taken(String),
 }
 

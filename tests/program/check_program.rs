@@ -361,8 +361,8 @@ fn target_version_and_dialect() {
         assert_eq!(codes(&concise(&folder, arguments).stdout), expected, "{arguments:?}");
     }
     for (option, value, said) in [
-        ("--target", "90", "`90` is no target; one looks like `sm_90`"),
-        ("--ptx-version", "8", "`8` is no PTX version; one looks like `8.5`"),
+        ("--target", "90", "`90` is no target; a target looks like `sm_90`"),
+        ("--ptx-version", "8", "`8` is no PTX version; a version looks like `8.5`"),
         ("--dialect", "ptax", "a similar value exists: 'ptxas'"),
         (
             "--format",
@@ -1354,8 +1354,8 @@ fn wrong_settings_are_said() {
         ("[check\n", "TOML parse error"),
         ("[check]\nselect = \"V1\"\n", "line 2, column 10"),
         ("[check]\ndialect = \"ptax\"\n", "`documented` or `ptxas`"),
-        ("[check]\ntarget = \"90\"\n", "`90` is no target; one looks like `sm_90`"),
-        ("[check]\nptx-version = \"eight\"\n", "`eight` is no PTX version; one looks like `8.5`"),
+        ("[check]\ntarget = \"90\"\n", "`90` is no target; a target looks like `sm_90`"),
+        ("[check]\nptx-version = \"eight\"\n", "`eight` is no PTX version; a version looks like `8.5`"),
         ("[check]\nptx-version = 8.0\n", "expected a string"),
         ("[check]\nextend_select = [\"V4\"]\n", "did you mean `extend-select`?"),
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),

@@ -54,7 +54,7 @@ fn troubles() {
     assert_eq!((several.status, several.stdout.as_str()), (2, ""));
     let llvm = of(&[&emit[..], &["--target", "x86_64", text]].concat(), "");
     assert_eq!((llvm.status, llvm.stdout.as_str()), (2, ""));
-    assert!(llvm.stderr.contains("one looks like `sm_90`"), "{}", llvm.stderr);
+    assert!(llvm.stderr.contains("a target looks like `sm_90`"), "{}", llvm.stderr);
     let old =
         of(&[&emit[..], &["--target", "sm_30", "vshl.u32.u32.u32.wrap d, a, b;"]].concat(), "");
     assert_eq!((old.status, old.stdout.as_str()), (1, ""));

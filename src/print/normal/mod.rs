@@ -113,7 +113,7 @@ pub(crate) fn normalize_with(
         again.as_ref() == Some(form)
     };
     let form = form.filter(|form| is_sure || is_own(form)).ok_or_else(|| {
-        let message = "the text has no normal form: it reads otherwise when it is laid out anew";
+        let message = "the text has no normal form: it reads differently in another layout";
         FormatError {
             diagnostics: vec![Diagnostic::new(Code::InvalidCharacter, Span::at(0), message)],
         }

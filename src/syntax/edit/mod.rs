@@ -103,7 +103,7 @@ struct Additions<'t> {
 #[non_exhaustive]
 pub enum EditsError {
     /// A statement, an instruction, an operand or a function of another tree.
-    #[error("this is no part of the tree that is edited")]
+    #[error("this belongs to another tree than the one that is edited")]
     OtherTree,
     /// An earlier edit changes or removes the same part, or inserts text at a part that would be
     /// removed.

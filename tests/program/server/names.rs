@@ -154,7 +154,7 @@ fn renaming_leaves_legal_text() {
     let text = module.renamed("$L1", 0, "$done").unwrap();
     assert!(text.contains("bra $done;") && text.contains("$done:"), "{text}");
     let taken = module.renamed("$L1", 0, "%p").unwrap_err();
-    assert_eq!(taken, "`%p` has another meaning here");
+    assert_eq!(taken, "`%p` already has another meaning here");
     assert_eq!(module.renamed("$L1", 0, "a b").unwrap_err(), "`a b` is not a name");
     assert_eq!(module.renamed("ret", 0, "x").unwrap_err(), "there is no name here");
     let position = module.place("%r2", 0);
