@@ -29,7 +29,7 @@ pub(super) struct Values<'p> {
     /// The least number of bits of a value.
     least: u8,
     known: HashMap<Vec<Value>, Term>,
-    /// The same in other numbers of bits.
+    /// Values of `known`, converted to other numbers of bits.
     converted: HashMap<(Vec<Value>, u8), String>,
     /// Source words as vectors.
     words: Vec<(Input, String)>,
@@ -41,12 +41,12 @@ impl<'p> Values<'p> {
         Values { body: Body::default(), program, lanes, least, known, converted, words }
     }
 
-    /// Says that a group is there as a value of `least` bits.
+    /// Records the text of a group that is already written as a value of `least` bits.
     pub(super) fn define(&mut self, group: &[Value], text: String, signed: bool) {
         self.known.insert(group.to_vec(), Term { text, bits: self.least, signed });
     }
 
-    /// Whether a group is there.
+    /// Whether a group is already written.
     pub(super) fn has(&self, group: &[Value]) -> bool {
         self.known.contains_key(group)
     }
@@ -82,7 +82,7 @@ impl<'p> Values<'p> {
         Type { lanes: self.lanes, bits }
     }
 
-    /// The low bits of a group, or all of them with the sign in front.
+    /// A group as a value of `bits` bits: its low bits, or the whole value, sign- or zero-extended.
     pub(super) fn at(&mut self, group: &[Value], bits: u8) -> String {
         if let Some(constants) = self.constants(group) {
             return self.ty(bits).constant(constants);
@@ -198,7 +198,7 @@ impl<'p> Values<'p> {
                 self.body.convert(&text, self.ty(common), bits, sign == 's')
             }
             op @ (Op::Shl(..) | Op::Shr(..)) => {
-                // More bits than a value is shifted by.
+                // The type must have more bits than the shift amount.
                 let (sign, common) =
                     self.order(&[&x], hull(own, Range::new(0, 1 << self.range(&y).max)));
                 let opcode = match op {
@@ -226,8 +226,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// The letter of the order of groups, signed or unsigned, and bits for all of their values
-    /// and for some more.
+    /// `s` or `u` for a signed or unsigned order, and a number of bits that holds the values of
+    /// these groups and the range `more`.
     fn order(&self, groups: &[&[Value]], more: Range) -> (char, u8) {
         let all = groups.iter().fold(more, |all, group| hull(all, self.range(group)));
         (if all.min < 0 { 's' } else { 'u' }, self.bits(all))
