@@ -242,7 +242,7 @@ impl LanesKernel {
         }
     }
 
-    /// Operations whose halves it keeps together, unless the sum leaves one out.
+    /// Operations whose halves the compiler keeps together, unless the sum leaves out a half.
     fn kept<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
@@ -418,7 +418,7 @@ macro_rules! lane {
                 (self as $unsigned).min($signed::MAX as $unsigned) as $signed
             }
             fn mean(self, other: $signed) -> $signed {
-                // This is rounded up, but odd sums below zero must be rounded down.
+                // `mean` rounds up, but odd sums below zero must be rounded down.
                 let up = ((self ^ $signed::MIN) as $unsigned)
                     .mean((other ^ $signed::MIN) as $unsigned) as $signed ^ $signed::MIN;
                 up - ((self ^ other) & $signed::from(up < 1))

@@ -97,7 +97,7 @@ impl Width {
 
 trait ScalarValue: Int {
     const UNSIGNED: bool;
-    /// Whether it has 32 bits.
+    /// Whether the type has 32 bits.
     const NARROW: bool;
     fn load(word: u32, signed: bool) -> Self;
     fn low(self) -> u32;
