@@ -82,7 +82,7 @@ impl Operation {
         }
     }
 
-    /// The operands, if they have lanes.
+    /// The operands of a SIMD instruction; `None` for scalar instructions.
     pub(crate) fn simd(&self) -> Option<&SimdOperands> {
         self.body().simd()
     }
@@ -141,8 +141,8 @@ impl Instruction {
         self.operation.body().sources()
     }
 
-    /// All registers in the order of the operands, then that of the guard. A register that
-    /// is named twice comes twice.
+    /// All registers: first the operands in order, then the guard predicate. A register that is
+    /// named twice comes twice.
     pub fn registers(&self) -> impl Iterator<Item = &Register> {
         let guard = self.guard.as_ref().map(|guard| &guard.predicate);
         let [a, b, c] = self.sources();

@@ -393,7 +393,7 @@ impl Parts<'_> {
 }
 
 impl Selected<'_, Operand> {
-    /// As a source of a scalar instruction.
+    /// The operand as a source of a scalar instruction.
     pub(super) fn scalar(&self) -> Source {
         match &self.value {
             Operand::Register(register) => Source::Register {

@@ -25,7 +25,7 @@ impl Semantics {
     /// All of them.
     pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
 
-    /// Those of ptxas, the oldest first.
+    /// The semantics of ptxas, the oldest first.
     pub const PTXAS: [Semantics; 2] = [Semantics::Ptxas12, Semantics::Ptxas13];
 
     /// The semantics of the newest ptxas.
@@ -49,7 +49,7 @@ impl Semantics {
         }
     }
 
-    /// The results that it stands for, in words.
+    /// Whose results the semantics stands for, in words.
     pub const fn title(self) -> &'static str {
         match self {
             Semantics::Manual => "The manual",
