@@ -47,7 +47,7 @@ struct Word {
 }
 
 impl<'a> Record<'a> {
-    /// The results of an instruction, which may stand in a numbered line.
+    /// The results of an instruction, and the number of its line if it has one.
     pub fn of_results<'s>(
         line: Option<u64>,
         instruction: &'a str,
