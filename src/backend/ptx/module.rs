@@ -34,13 +34,13 @@ pub struct RewriteOptions {
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
     pub all: bool,
-    /// Let one SIMD instruction's replacement take the place of several scalar instructions
-    /// that fill a word part by part or add to one sum, and one block that of several SIMD
-    /// instructions on bytes or halves, where that is cheaper still. Lines of such a block may stand
-    /// before the loop around it. Also let an instruction profit from
+    /// See several instructions as one, where that is cheaper still. One SIMD instruction's
+    /// replacement takes the place of several scalar instructions that fill a word part by part or
+    /// add to one sum. One block takes the place of several SIMD instructions on bytes or halves;
+    /// lines of such a block may stand before the loop around it. An instruction profits from
     /// others: from a comparison or limits that it shares, from a `mov` that makes a source a
-    /// constant, and from results whose range is known. And let a product with 255 that makes a
-    /// mask of a comparison's flags become that comparison's mask.
+    /// constant, and from results whose range is known. A product with 255 that makes a mask of a
+    /// comparison's flags becomes that comparison's mask.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -113,7 +113,7 @@ pub enum RewriteError {
     /// The cheapest sequence depends on the target.
     #[error("the module has no `.target`, and none is given")]
     NoTarget,
-    /// What is not understood is left alone: the syntax errors of the text, at least one.
+    /// The syntax errors of the text, at least one. What is not understood is left alone.
     #[error("{}", .0.first().map_or("not PTX", |first| &first.message))]
     Syntax(Vec<Diagnostic>),
 }
@@ -176,9 +176,9 @@ pub struct Change<'m> {
     /// Whether it is rewritten.
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if exactly that
-    /// was not measured. A replacement on known constants or ranges costs at most as much as this,
-    /// which is the cost on any registers. The replacement of several instructions counts where it
-    /// stands, and nothing at the others. That of a group is counted, not measured.
+    /// was not measured. A replacement for known constants or ranges costs at most this: the cost
+    /// on any registers. The replacement of several instructions counts at the instruction whose
+    /// place it takes, and as nothing at the others. The cost of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
@@ -216,15 +216,16 @@ impl Rewritten<'_> {
 /// the one instruction that writes `d`. Comments inside an instruction stand before its
 /// replacement.
 ///
-/// Scalar instructions without guards that stand one after the other, and fill parts of a word
-/// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
-/// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
-/// of the others. Neighbouring SIMD instructions that cost less as one block on wider lanes
-/// become one, in the place of one of them. Its lines that are the same in each round of a loop
-/// stand before that, right behind a statement. SIMD minima and maxima compare in the direction of
-/// their neighbours, and a register that always holds the same constant may become that constant.
-/// Scalar instructions without a guard, on results of others, may have a sequence for the range of
-/// these results only. A `mul.lo` that makes a mask of flags becomes the mask of their comparison.
+/// Scalar instructions without guards that stand one after the other, and fill parts of a word or
+/// add to a sum from parts of two others, may become one SIMD instruction or one sum of products.
+/// If its code is cheaper than theirs, this code takes the place of the last instruction, and the
+/// others are removed. Neighbouring SIMD instructions that cost less as one block on wider lanes
+/// become that block, in the place of one of them. Lines of the block that are the same in each
+/// round of a loop stand before the loop, right behind a statement. SIMD minima and maxima compare
+/// in the direction of their neighbours, and a register that always holds the same constant may
+/// become that constant. Scalar instructions without a guard, on results of others, may get a
+/// sequence that holds only for the range of these results. A `mul.lo` that makes a mask of flags
+/// becomes the mask of their comparison.
 ///
 /// # Errors
 /// When the text has syntax errors, and when neither the options nor the module name a target.

@@ -28,11 +28,11 @@ impl Count {
     }
 }
 
-/// The machine instructions that ptxas 13.5 makes of lines that pack results, and of those lines on
-/// wider lanes that they need; and how many of these stand before a loop. Constants are part of
-/// other instructions. So are negations. Where these are fused, a minimum or maximum takes in a sum
-/// that nothing else reads, or another one of its kind. A sum takes in an upper half of a signed
-/// word.
+/// The machine instructions that ptxas 13.5 makes of lines that pack results, and of the lines on
+/// wider lanes that these need; and how many of them stand before a loop. Constants and negations
+/// are part of other instructions. On targets with fused extrema, a minimum or maximum includes a
+/// sum that nothing else reads, or another extremum of its kind. A sum includes an upper half of a
+/// signed word.
 fn machine_instructions(
     lines: &[Line],
     packed: &[Line],
@@ -71,7 +71,7 @@ fn machine_instructions(
     };
     // Whether a line has taken in another one, or is part of one.
     let mut is_joined = vec![false; lines.len()];
-    // The `and` before a last `xor` is part of it.
+    // An `and` before the last `xor` is part of the same machine instruction.
     let has_and = |line: &Line| match *line.args() {
         [Arg::Line(at), _] => {
             line.opcode == Opcode::Xor && lines[usize::from(at)].opcode == Opcode::And
