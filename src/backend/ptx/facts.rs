@@ -41,7 +41,7 @@ enum Definition {
     Constant(u32),
     /// The word of another register.
     Copy(Meaning),
-    /// Another instruction whose result is there when it ends.
+    /// A result that is there when the instruction ends.
     Plain,
     Other,
 }

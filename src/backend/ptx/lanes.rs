@@ -29,8 +29,8 @@ use layout::Layout;
 pub struct Group {
     /// The number of instructions.
     pub members: usize,
-    /// The block stands in the place of this one of them, counted from 0. Later ones move up to
-    /// it, over statements that read results of earlier ones.
+    /// The block stands in the place of the instruction with this number, counted from 0. Later
+    /// instructions move up to it, over statements that read results of earlier instructions.
     pub place: usize,
     layout: Layout,
     inputs: Vec<Register>,
@@ -229,8 +229,8 @@ pub(super) fn run<'m>(
             run.before = 1;
         } else {
             let Some(names) = names_between(source, end, statement.span.start) else { break };
-            // Earlier steps must move over these statements, too, unless the block stands before
-            // them.
+            // Earlier steps move down over these statements if these name no register of such a
+            // step.
             let are_named = run.steps.iter().any(|step| step.is_named_in(&names));
             if run.before < run.steps.len() || are_named {
                 moved_over.extend(names);

@@ -73,10 +73,10 @@ impl Value for Predicate {
 
 /// A part of an opcode, such as a type.
 pub(super) trait Part: Copy + 'static {
-    /// Its values; of a truth table, some.
+    /// All values of the part; for a truth table, some values.
     const ALL: &'static [Self];
 
-    /// What stands for it in a text.
+    /// The text of the value in an opcode.
     fn text(self) -> &'static str;
 }
 
@@ -99,7 +99,7 @@ impl Part for Compare {
 impl Part for u8 {
     const ALL: &'static [u8] = &[0x1b, 0xe4];
 
-    /// It is an operand.
+    /// A truth table is an operand.
     fn text(self) -> &'static str {
         ""
     }
@@ -141,7 +141,7 @@ pub(super) struct Facts {
     other_cost: Option<(Feature, bool, u32)>,
     /// Without this feature, the instruction has the weight of four sums.
     fast_with: Option<Feature>,
-    /// Whether ptxas makes one machine instruction of it and a sum.
+    /// Whether ptxas makes one machine instruction of this instruction and a sum.
     pub(super) joins_sums: bool,
     /// Whether ptxas first moves a constant into a register.
     pub(super) moves_constants: bool,
@@ -195,7 +195,7 @@ impl Facts {
         Facts { operands: Some(operands), ..self }
     }
 
-    /// The machine instructions on a target, about.
+    /// The approximate number of machine instructions on a target.
     pub(super) fn cost(&self, target: Target) -> u32 {
         match self.other_cost {
             Some((feature, with, cost)) if target.has(feature) == with => cost,
@@ -203,7 +203,7 @@ impl Facts {
         }
     }
 
-    /// How many sums take as long as each of its machine instructions.
+    /// How many sums take as long as each of these machine instructions.
     pub(super) fn weight(&self, target: Target) -> u32 {
         if self.fast_with.is_none_or(|feature| target.has(feature)) { 1 } else { 4 }
     }
@@ -307,10 +307,10 @@ macro_rules! opcodes {
     };
 }
 
-// A row: what is written; the arguments and the result; what the target must have, and facts that
-// are not the usual ones (`Facts`); and `fold`, which arguments give a value that is there already.
-// The texts after the first are only read. A letter of a type that is no part of the opcode may be
-// any there.
+// A row has: the texts; the arguments and the result; the feature that the target must have, and
+// unusual facts (`Facts`); and `fold`, the arguments for which the result is an existing value. The
+// first text is written; further texts are only read. A type letter that is no part of the opcode
+// may be any letter in a text that is read.
 opcodes! {
     /// Copy of a word.
     Move "mov.b32" (x: Word) -> Word { x }
@@ -669,12 +669,12 @@ fn signed(word: Word) -> i32 {
     word.cast_signed()
 }
 
-/// The number that a word of a type is.
+/// The number that a word holds, read as a type.
 fn number(word: Word, ty: Type) -> i64 {
     if ty == Type::S32 { signed(word).into() } else { word.into() }
 }
 
-/// The number that 64 bits are.
+/// The number that 64 bits hold, read as a type.
 fn wide_number(wide: Wide, ty: Type) -> i128 {
     if ty == Type::S32 { wide.cast_signed().into() } else { wide.into() }
 }

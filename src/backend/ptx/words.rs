@@ -30,7 +30,7 @@ pub(super) struct Tactics {
     pub(super) pack: bool,
     /// Clamping of 64 bits by `min` and `max`, not by parts.
     pub(super) wide: bool,
-    /// Saturating differences of words by limits on the first one.
+    /// Saturating differences of words by limits on the first word.
     pub(super) limits: bool,
 }
 

@@ -14,7 +14,7 @@ impl Compiler<'_> {
         if let Some(ty) = common(x.range, y.range) {
             return Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range });
         }
-        // Values above the whole range of the other are not told apart.
+        // Values above the whole range of the other operand are not told apart.
         let (x, y) = if x.range.max > y.range.max { (x, y) } else { (y, x) };
         let limit = Exact::constant(y.range.max);
         let ty = common(x.range, limit.range)?;
@@ -177,7 +177,7 @@ impl Compiler<'_> {
         let is_left = size(left) > size(right);
         let (large, small) = if is_left { (left, right) } else { (right, left) };
         let small = small.range;
-        // The value of the large operand where results become negative, and the one where they
+        // The value of the large operand where results become negative, and its value where they
         // reach the limit.
         let (negative, enough) = match (subtract, is_left) {
             (false, _) => (-1 - small.max, limit - small.min),

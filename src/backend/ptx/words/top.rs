@@ -16,7 +16,7 @@ pub(super) struct OnTop {
 }
 
 impl OnTop {
-    /// The number of bits below.
+    /// The number of bits below the value.
     pub(super) fn shift(self) -> u32 {
         u32::from(32 - self.width)
     }

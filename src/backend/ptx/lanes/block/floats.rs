@@ -137,8 +137,8 @@ fn lane(ty: Type) -> Range {
     Layout::Halves.lane(ty)
 }
 
-/// Whether halves are exact for numbers in a range, in a shape and in those that they may be
-/// brought into from there.
+/// Whether halves hold numbers in a range exactly, in a shape and in the shapes that the numbers
+/// may be converted to from there.
 fn is_exact(shape: Shape, range: Range) -> bool {
     Range::new(-512, 1020).contains_range(range) && shape.bias.abs() <= 765
 }
