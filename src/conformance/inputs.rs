@@ -20,7 +20,7 @@ pub(super) enum Words {
 /// The inputs that are tried for a vector.
 const TRIED: usize = 32;
 
-/// The weight of a mistake that no vector of the same shape has shown yet, beside 1 for others.
+/// The weight of a mistake that no vector of the same shape has shown yet. Others weigh 1.
 const NEW: usize = 20;
 
 /// Random inputs on which most mistakes show; rare and new mistakes count more. A mistake is an

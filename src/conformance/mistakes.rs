@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Carry(usize),
 }
 
-/// A program that differs from the right one by a mistake.
+/// A program that differs from the right program by a mistake.
 pub(super) struct Wrong {
     pub(super) kind: Kind,
     pub(super) program: Program,

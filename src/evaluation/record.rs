@@ -24,7 +24,7 @@ impl Failure {
     }
 
     pub(crate) fn new(code: &'static str, message: &str) -> Failure {
-        // Some line readers also end a line at these two.
+        // Some line readers also end a line at these two characters.
         let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         Failure { code, message: message.replace(breaks, " ") }
     }

@@ -10,7 +10,7 @@ use crate::video::{Instruction, Semantics};
 pub struct Single {
     /// The declarations of registers, and the statements.
     pub lines: Vec<String>,
-    /// The machine instructions for both, in words, if they were measured.
+    /// How many machine instructions both take, as a text; `None` if that was not measured.
     pub costs: Option<String>,
     /// Whether the instruction is better kept.
     pub is_better_kept: bool,

@@ -77,7 +77,7 @@ pub(crate) const EDGES: [u32; 37] = [
 ];
 
 impl Instruction {
-    /// Compares the meaning under a semantics of ptxas with that of the manual.
+    /// Compares the meaning under a semantics of ptxas with the manual's meaning.
     ///
     /// Equal programs prove agreement. If the programs differ, a search tries edge values; operands
     /// in the same register get the same value. A test shows that the search finds inputs for every

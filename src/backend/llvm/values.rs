@@ -152,7 +152,7 @@ impl<'p> Values<'p> {
         term
     }
 
-    /// Writes a group that is no constant, as a value of so many bits.
+    /// Writes a group that is no constant, as a value of `bits` bits.
     fn write(&mut self, group: &[Value], bits: u8) -> String {
         let own = self.range(group);
         let (x, y) = self.operands(group);
@@ -251,7 +251,7 @@ impl<'p> Values<'p> {
         self.body.convert(&text, ty, bits, sign == 's')
     }
 
-    /// A clamped sum or difference, if one intrinsic computes exactly that.
+    /// A clamped sum or difference, if a single intrinsic computes it exactly.
     fn saturated(&mut self, group: &[Value], to: Range) -> Option<String> {
         let (opcode, x, y) = self.modular(group).filter(|(opcode, ..)| *opcode != "mul")?;
         let signed = to.min < 0;

@@ -151,8 +151,8 @@ impl Instruction {
     }
 }
 
-/// Of texts separated by semicolons, the last one up to a place that is not empty, and the last
-/// place up to this one that exists.
+/// Of texts separated by semicolons: the last text up to a place, empty texts not counted, and the
+/// last place up to this place that exists.
 fn last_of(texts: &str, place: usize) -> Option<(&str, usize)> {
     let ends = memchr::memchr_iter(b';', texts.as_bytes()).chain([texts.len()]);
     let (mut start, mut found, mut last) = (0, None, 0);
@@ -380,7 +380,7 @@ pub(super) fn on_known(
         let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
         (sharing * all).saturating_sub((sharing - 1) * cost_of_b(sequence, target))
     };
-    // Ranges must make the difference: the estimate must be below those of all strategies without.
+    // Only ranges may make it shorter: its estimate must be below all estimates without ranges.
     let mut least = steps(&constant).saturating_sub(sharing * free);
     let mut found: Option<(u32, Sequence)> = None;
     let is_simd = instruction.simd().is_some();

@@ -578,7 +578,7 @@ mod tests {
             let mut places = Places::new(&text);
             let mut at = 0;
             for _ in 0..30 {
-                // Places usually go onwards.
+                // Offsets usually grow.
                 at = if numbers.below(5) == 0 { 0 } else { at } + numbers.below(20);
                 if at > text.len() || !text.is_char_boundary(at) {
                     continue;

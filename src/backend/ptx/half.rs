@@ -8,7 +8,7 @@ const INFINITY: u16 = 0x7c00;
 const NAN: u16 = 0x7fff;
 const ONE: u16 = 0x3c00;
 
-/// A finite number in units of 2^-24, the smallest one above zero.
+/// A finite number in units of 2^-24, the smallest number above zero.
 fn units(half: u16) -> Option<i64> {
     let (exponent, fraction) = (half >> 10 & 31, i64::from(half & 0x3ff));
     let magnitude = match exponent {
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// The bits of small numbers are their multiples of the smallest one.
+    /// The bits of a small half are its multiple of the smallest number above zero.
     #[test]
     fn small_numbers_are_integers() {
         let half = |value: i32| value.unsigned_abs() as u16 | if value < 0 { SIGN } else { 0 };

@@ -187,7 +187,7 @@ impl<'m> Step<'m> {
         (a.names_same(x) && b.names_same(y)) || (a.names_same(y) && b.names_same(x))
     }
 
-    /// Whether one of its registers is among some names.
+    /// Whether one of the step's registers is among some names.
     fn is_named_in(&self, names: &[Name<'_>]) -> bool {
         let [a, b] = self.sources;
         [self.d, a, b].iter().any(|register| names.contains(&numbered(register.name())))
@@ -248,7 +248,7 @@ pub(super) fn run<'m>(
 }
 
 impl Run<'_> {
-    /// Finds the data flow of each step. The steps are these statements.
+    /// Finds the data flow of each step. `statements` are the statements of the steps.
     pub(super) fn find_uses(&mut self, statements: &[VideoStatement], facts: &mut Facts<'_>) {
         let statements = &statements[..self.steps.len()];
         for (place, (step, statement)) in self.steps.iter_mut().zip(statements).enumerate() {
@@ -376,7 +376,7 @@ struct Saving {
     saved: u32,
 }
 
-/// A step that may be the next one of a group.
+/// A step that may be the next member of a group.
 struct Candidate<'s, 'm> {
     step: &'s Step<'m>,
     /// The machine instructions of the step alone.

@@ -212,7 +212,7 @@ impl fmt::Display for Strategy {
 }
 
 /// The values that a sequence reads for each source: constants are known, and
-/// a register that stands in two places is one.
+/// a register in two places is read as one value.
 fn inputs(instruction: &Instruction) -> [Arg; 3] {
     let sources = instruction.sources();
     let constants = constants(&instruction.operation);

@@ -28,8 +28,7 @@ pub(crate) use rewriter::{Decision, FormOutcome, Rewriter, Visited};
 pub struct RewriteOptions {
     /// The target that costs are counted for; the module's own if `None`.
     pub target: Option<Target>,
-    /// The semantics of the new PTX: by default that of the code that ptxas 13
-    /// emits now.
+    /// The semantics of the new PTX: by default the semantics of the code that ptxas 13 emits now.
     pub semantics: Semantics,
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
@@ -44,8 +43,8 @@ pub struct RewriteOptions {
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
-    /// Write as many line breaks as there were, so that every other statement keeps its
-    /// line. Comments inside an instruction are left out.
+    /// Write as many line breaks as there were, so that all other statements keep their lines.
+    /// Comments inside an instruction are left out.
     pub(crate) keep_lines: bool,
 }
 
@@ -91,7 +90,7 @@ impl RewriteOptions {
         self
     }
 
-    /// These options, with every other statement on its line.
+    /// These options, with all other statements on their lines.
     #[must_use]
     pub(crate) fn keeping_lines(mut self) -> RewriteOptions {
         self.keep_lines = true;

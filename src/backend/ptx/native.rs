@@ -58,7 +58,7 @@ impl Slots {
         all.min_by_key(moves).unwrap_or(Slots { pairs: [None; 4], results: [None; 4] })
     }
 
-    /// `None` if two different pairs have one place.
+    /// `None` if two different pairs need the same place.
     fn new(
         lanes: &[(usize, [usize; 2])],
         place: impl Fn(usize, [usize; 2]) -> usize,
@@ -288,7 +288,7 @@ impl Native {
                 self.add(positive, word(self.each(quarter)))
             }
             (SimdOp::Avrg, Some(Type::S32)) => self.saturated_average(x, y),
-            // Another strategy computes these with as few instructions.
+            // Another strategy computes these averages with as few instructions.
             (SimdOp::Avrg, None) => return None,
         })
     }
@@ -318,7 +318,7 @@ impl Native {
         self.signed_average(x, y, bits)
     }
 
-    /// The operands, the unsigned one first.
+    /// The operands: the unsigned operand first.
     fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
         if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
     }
@@ -347,7 +347,7 @@ impl Native {
             };
         }
         let (x, y) = self.in_order(x, y);
-        // Moved by half the range, the sum and one operand have the other operand's type.
+        // Moved by half the range, the sum and one operand have the type of the other operand.
         let (x, y, ty) = match dtype {
             Type::U32 => (self.flipped(x, top), y, Type::S32),
             Type::S32 => (x, self.flipped(y, top), Type::U32),
@@ -444,7 +444,7 @@ impl Native {
         };
         let (x, y) = self.in_order(x, y);
         let positive = self.relu(y);
-        // One of both differences is 0.
+        // One of the two differences is 0.
         let less = self.sub_sat(Type::U32, (positive, 0), x, 0);
         let more = self.sub_sat(Type::S32, (x, self.top()), y, self.top());
         let amount = self.builder.or(less, more);
@@ -484,8 +484,9 @@ impl Native {
         self.signed_average(x, y, word(self.top() | self.each(1)))
     }
 
-    /// The average of signed lanes, rounded up where the lowest of some bits is set. The top bit
-    /// always is: the sign of one operand stays where it is, being also that of its half.
+    /// The average of signed lanes, rounded up where the lowest bit of `bits` is set. The top bit
+    /// of `bits` is always set, so the sign of one operand stays: it is also the sign of the
+    /// operand's half.
     fn signed_average(&mut self, x: Arg, y: Arg, bits: Arg) -> Arg {
         let half = self.half(x, y);
         let both = self.builder.lop3(x, y, bits, |x, y, bit| (x & y) | ((x | y) & bit));

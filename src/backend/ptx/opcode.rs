@@ -338,15 +338,15 @@ opcodes! {
     /// Absolute value of a signed word.
     Abs "abs.s32" (x: Word) -> Word { signed(x).unsigned_abs() }
         Video
-    /// Bits in both.
+    /// Bits in both words.
     And "and.b32" (x: Word, y: Word) -> Word { x & y }
         Video.commutes()
         fold { x == y || y == ONES => x, x == ONES => y, x == ZERO || y == ZERO => ZERO }
-    /// Bits in either.
+    /// Bits in at least one of the words.
     Or "or.b32" (x: Word, y: Word) -> Word { x | y }
         Video.commutes()
         fold { x == ZERO => y, y == ZERO || x == y => x }
-    /// Bits in one.
+    /// Bits in exactly one of the words.
     Xor "xor.b32" (x: Word, y: Word) -> Word { x ^ y }
         Video.commutes()
         fold { x == ZERO => y, y == ZERO => x, x == y => ZERO }

@@ -13,7 +13,7 @@ use crate::ir::Input;
 use crate::isa::{Compare, Type};
 use crate::video::{Operation, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail};
 
-/// Instructions beyond those on words that a strategy may use.
+/// Instructions other than on words that a strategy may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Means {
     /// Sums, minima and maxima of halves (`sm_90`).
@@ -420,7 +420,7 @@ impl Parallel {
         if subtract { self.builder.sub2(x, y) } else { self.builder.push(Opcode::Add2, &[x, y]) }
     }
 
-    /// The top bits in which the inner sum (or difference) is not that of the lanes.
+    /// The top bits in which the inner sum (or difference) differs from the lanes' own.
     fn flip(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
         let top = word(self.top());
         if subtract {
@@ -638,8 +638,8 @@ impl Parallel {
         let less = self.less(x, y, if same { xtype } else { Type::U32 });
         match xtype {
             _ if same => Test::new([less, x, y], |less, _, _| less),
-            // No unsigned lane is below a negative one, and every negative lane is below an
-            // unsigned one.
+            // No unsigned lane is below a negative lane, and every negative lane is below all of
+            // them.
             Type::U32 => Test::new([less, y, x], |less, y, _| less & !y),
             Type::S32 => Test::new([less, x, y], |less, x, _| less | x),
         }
@@ -846,7 +846,7 @@ impl Parallel {
         Some(self.builder.push(differences, &[x, y, self.inputs[2]]))
     }
 
-    /// The operands, the unsigned one first.
+    /// The operands: the unsigned operand first.
     fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
         if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
     }
@@ -860,7 +860,8 @@ impl Parallel {
         let negative = self.spread(y);
         let difference = self.builder.sub(x, y);
         let difference = self.builder.add(difference, less);
-        // Only the differences of positive lanes can be negative. The other ones are 1 too small.
+        // Only differences of positive signed lanes can be negative. Other differences are 1 too
+        // small.
         let amount =
             self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
         let ones = word(self.each(1));
@@ -917,7 +918,7 @@ impl Parallel {
     fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
         let (x, y) = self.in_order(x, y);
         let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
-        // As in `average`, with the signed one moved up by half the range.
+        // As in `average`, with the signed lane moved up by half the range.
         let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
         let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
         let both = self.builder.lop3(x, y, top, |x, y, h| x & (y ^ h));
@@ -959,7 +960,7 @@ impl Parallel {
         match dtype {
             // 128 and above become 127.
             Type::S32 => self.builder.lop3(lanes.arg, set, rest, |x, m, n| (x | m) & n),
-            // Negative ones become 0.
+            // Negative lanes become 0.
             Type::U32 => self.builder.lop3(lanes.arg, set, rest, |x, m, _| x & !m),
         }
     }

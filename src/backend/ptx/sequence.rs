@@ -55,7 +55,7 @@ pub(super) fn results(lines: &[Line], words: impl Fn(Arg) -> u32) -> Vec<u64> {
     results
 }
 
-/// For each line that gives a word, the only register that it depends on, if that one is known.
+/// For each line that gives a word, the only register that it depends on, if it is a known one.
 pub(super) fn words_of_one(lines: &[Line], is_known: impl Fn(u16) -> bool) -> Vec<Option<u16>> {
     let mut found: Vec<Option<u16>> = Vec::with_capacity(lines.len());
     for line in lines {

@@ -62,7 +62,7 @@ impl Exact {
     }
 }
 
-/// The one type that both words can be read as.
+/// The type that both words can be read as.
 fn common(x: Range, y: Range) -> Option<Type> {
     let both = |range: Range| range.contains_range(x) && range.contains_range(y);
     match () {
@@ -264,7 +264,7 @@ impl Compiler<'_> {
     }
 
     /// `|x - y| + more`, modulo 2^32, of an unsigned and a signed word. Only a positive word can be
-    /// more than the unsigned one.
+    /// more than the unsigned word.
     fn mixed_distance(&mut self, x: Exact, y: Exact, more: Arg) -> Arg {
         let (unsigned, signed) = if y.negative() { (x, y) } else { (y, x) };
         let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed.arg, word(0)]);

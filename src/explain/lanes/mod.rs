@@ -1,7 +1,7 @@
 //! Pictures of what an instruction does with the parts of its sources.
 //!
-//! A picture is read from the instruction's program, so it shows what is computed, also where
-//! ptxas and the manual differ.
+//! A picture is read from the instruction's program, so it also shows what is computed where ptxas
+//! and the manual differ.
 
 mod svg;
 mod text;

@@ -108,7 +108,7 @@ impl Box {
 /// Lines of text, each in a class.
 type Lines = Vec<(&'static str, String)>;
 
-/// A name and, if it is known, a value of so many bits.
+/// A name and, if it is known, a value of `bits` bits.
 fn named(class: &'static str, name: String, value: Option<u32>, bits: u8) -> Lines {
     let digits = usize::from(bits / 4) + 2;
     let value = value.map(|value| ("value", format!("{value:#0digits$x}")));

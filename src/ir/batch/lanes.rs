@@ -28,7 +28,7 @@ impl Element {
 pub(super) enum LanePost {
     /// The lanes are the result.
     Word,
-    /// Masked lanes replace those of the third column.
+    /// Masked lanes replace the lanes of the third column.
     Merge,
     /// Masked lanes are added to the third column.
     Sum,
@@ -506,7 +506,7 @@ fn add_halves(word: u32, mask: u32) -> u32 {
     (word & mask & 0xffff) + (word >> 16 & mask >> 16)
 }
 
-/// Two lanes in an integer of twice the width of one.
+/// Two lanes in an integer that is twice as wide as a lane.
 trait Pair: Int + Into<i32> {
     /// The two lanes: zero-extended if `sign` is zero, sign-extended if it is the sign bit of a
     /// lane.

@@ -703,7 +703,7 @@ impl Planner<'_> {
         Some(self.push(KernelCode::MultiplyAdd(kernel), [x.0, y.0, z.0]))
     }
 
-    /// A kernel for lanes that are inserted into a word or added to one.
+    /// A kernel for lanes that are inserted into a word or added to a word.
     fn packed(&mut self, value: Value) -> Option<ColumnSource> {
         let (pack, base, sum) = match self.op(value) {
             Op::Insert { width: width @ (8 | 16), .. } => self.inserted(value, width),

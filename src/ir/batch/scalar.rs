@@ -72,7 +72,7 @@ impl Width {
         }
     }
 
-    /// Whether there is a kernel for an operation. Only useful ones exist, because each costs
+    /// Whether there is a kernel for an operation. Only useful kernels exist, because each costs
     /// code size.
     pub(super) fn has(self, op: Binary) -> bool {
         match op {

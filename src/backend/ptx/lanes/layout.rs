@@ -27,7 +27,7 @@ pub(super) enum Layout {
 pub(super) struct Floats {
     /// Whether there are minima and maxima.
     pub(super) has_extrema: bool,
-    /// Whether sums that may only be too large are computed as differences from the limit.
+    /// Whether sums that can exceed only the upper limit are computed as differences from it.
     pub(super) complements: bool,
 }
 

@@ -23,7 +23,7 @@ pub(super) use masks::Product;
 pub(super) use order::exchange;
 use sources::Known;
 
-/// Finds what takes the place of the statement with a number, and perhaps of some after it.
+/// Finds the replacement of the statement at a place, and perhaps of some statements after it.
 type Pass = fn(&mut Rewriter<'_>, &mut Reading<'_, '_>, usize) -> Option<Replacement>;
 
 /// The passes, in the order in which they are asked.

@@ -116,7 +116,7 @@ impl<'o> Rewriter<'o> {
         Ok(())
     }
 
-    /// Writes the replacement of the first of these statements, and returns their number.
+    /// Writes the replacement of the first statements, and returns how many statements it replaces.
     fn write<'m, W: FnMut(Visited<'_, 'm>, &mut String)>(
         &mut self,
         found: &Replacement,

@@ -84,7 +84,7 @@ impl<'m> Member<'m> {
         })
     }
 
-    /// Whether this member does the same as another one, on other parts.
+    /// Whether this member computes the same as another member, on other parts.
     pub(super) fn is_alike(&self, before: &Member<'_>) -> bool {
         self.meaning == before.meaning
             && (self.a, self.b) == (before.a, before.b)

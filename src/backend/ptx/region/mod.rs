@@ -259,7 +259,7 @@ pub(super) fn alone(instruction: &Instruction, semantics: Semantics) -> Option<I
     simd(&member).filter(|_| is_exact(&member, semantics))
 }
 
-/// Whether some members leave no place for another one.
+/// Whether some members leave no place for a further member.
 fn is_full(members: &[Member<'_>], next: &Member<'_>) -> bool {
     match next.meaning {
         Meaning { adds: false, .. } => members.iter().any(|member| member.to == next.to),

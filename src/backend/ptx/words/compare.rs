@@ -96,8 +96,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether two parts of one type are equal. One is moved to where the other one stands; neither
-    /// is extracted.
+    /// Whether two parts of one type are equal. One part is moved to the place of the other part;
+    /// neither is extracted.
     fn equal_parts(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
         if !matches!(compare, Compare::Eq | Compare::Ne) {
             return None;
@@ -114,9 +114,8 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Set(compare, Type::U32), &[change, word(0)]))
     }
 
-    /// The comparison of two parts of one type, one of which stands at the top of its word. The
-    /// other one is moved to the top, above the lower bytes of that word, which then make no
-    /// difference.
+    /// The comparison of two parts of one type. One part stands at the top of its word. The other
+    /// part is moved to the top, above the lower bytes of that word, which then make no difference.
     fn compared_on_top(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
         let (left, right) = (self.part(x)?, self.part(y)?);
         if left.ty != right.ty {

@@ -143,7 +143,7 @@ impl Compiler<'_> {
             return Some(self.push(word_of, &[left, right]));
         }
         let low = self.push(word_of, &[left.arg, right.arg]);
-        // Only with these signs may the result wrap and be small.
+        // Only with these signs may the result wrap, and then it is small.
         let unsigned = |side: Exact| !S32.contains_range(side.range);
         let table: fn(u8, u8, u8) -> u8 = match (unsigned(left), unsigned(right), subtract) {
             (true, true, false) => return None,

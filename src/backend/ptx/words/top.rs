@@ -23,8 +23,8 @@ impl OnTop {
 }
 
 impl Compiler<'_> {
-    /// The smaller or larger of two parts of one type, of which one stands at the top of its word;
-    /// possibly clamped.
+    /// The smaller or larger of two parts of one type, possibly clamped. One of the parts stands at
+    /// the top of its word.
     pub(super) fn on_top(&mut self, value: Value) -> Option<OnTop> {
         match self.op(value) {
             Op::Min(x, y) if matches!(self.op(y), Op::Constant(0..)) => {

@@ -107,7 +107,7 @@ fn word(source: &Source) -> Option<&Register> {
     }
 }
 
-/// Whether a register keeps its value from the start of a statement to that of the next one.
+/// Whether a register keeps its value from the start of a statement to the start of the next.
 fn keeps(source: &str, first: &VideoStatement, next: &VideoStatement, register: &Register) -> bool {
     let name = numbered(register.name());
     let is_other = |it: &Register| numbered(it.name()) != name;

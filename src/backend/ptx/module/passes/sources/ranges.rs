@@ -68,7 +68,7 @@ impl<'m> Known<'m> {
         let (results, site) = (self.results.as_ref()?, facts.at(statement)?);
         let mut sources = instruction.sources();
         if matches!(instruction.operation, Operation::Shift(_)) {
-            // ptxas knows more of what is shifted, and of the amount.
+            // ptxas knows more about the shifted value and the amount.
             (sources[0], sources[1]) = (None, None);
         }
         let ranges = sources.map(|it| site.range(it?, results).and_then(rounded));
