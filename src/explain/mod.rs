@@ -55,7 +55,7 @@ pub enum ExplainError {
     /// An instruction that is not legal.
     #[error("{error}")]
     Instruction {
-        /// Its text, with operands if it was given without any.
+        /// The instruction's text, with operands added if none were given.
         text: String,
         /// What is wrong in that text.
         error: ParseInstructionError,

@@ -97,8 +97,8 @@ impl Instruction {
     }
 
     /// The deviations that make the result under a semantics differ from the manual's on these
-    /// inputs: those that change the result alone or, if there are none, those whose absence
-    /// changes it. Empty if the results agree.
+    /// inputs: those that change it on their own or, if there are none, those without which it
+    /// would be another.
     pub fn causes(&self, semantics: Semantics, a: u32, b: u32, c: u32) -> Vec<Deviation> {
         let all = semantics.deviations();
         let result = |deviations| self.lower_with(deviations).eval(a, b, c);

@@ -94,7 +94,7 @@ impl Instruction {
         Instruction { guard: None, operation }
     }
 
-    /// Whether it has a guard that ptxas 12.9 and 13.5 leave out.
+    /// Whether the instruction has a guard that ptxas 12.9 and 13.5 leave out.
     pub(crate) fn loses_guard(&self) -> bool {
         let Operation::SimdArithmetic(it) = &self.operation else { return false };
         let types = [it.dtype, it.operands.atype, it.operands.btype];

@@ -32,8 +32,8 @@ impl Semantics {
     pub const CURRENT: Semantics = Semantics::Ptxas13;
 
     /// The semantics of a release of ptxas such as `12.9` or `13.5.37`; `None` if the text is no
-    /// release. The compiler in a driver has the release of its CUDA. Known for 11.8 to 13.5; older
-    /// and newer ones are taken for the nearest of these.
+    /// release. The compiler in a driver has the release of the driver's CUDA. Releases from 11.8
+    /// to 13.5 are known; older and newer releases are taken for the nearest known one.
     pub fn of_ptxas(release: &str) -> Option<Semantics> {
         let mut numbers = release.split('.').map(|number| number.parse().ok());
         let release: (u32, u32) = (numbers.next()??, numbers.next().unwrap_or(Some(0))?);

@@ -52,7 +52,7 @@ impl Type {
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) text: String,
-    /// Whether it needs integers of more than 64 bits.
+    /// Whether the function needs integers of more than 64 bits.
     pub(super) has_wide: bool,
 }
 
@@ -309,7 +309,7 @@ fn less(ty: Type, x: &str, y: &str) -> String {
     }
 }
 
-/// A constant in a type that holds it.
+/// A constant as text, in a type that holds the constant.
 fn literal(value: i128, ty: Type) -> String {
     match ty {
         Type::I32 if value == i128::from(i32::MIN) => "(-2147483647 - 1)".into(),

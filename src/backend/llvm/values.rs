@@ -71,7 +71,7 @@ impl<'p> Values<'p> {
         group.iter().fold(first, |all, value| hull(all, self.step(*value).range))
     }
 
-    /// The bits of the integers that hold a range: unsigned, if it has no negative number.
+    /// The bits of integers that hold a range: signed integers, if the range has negative numbers.
     fn bits(&self, range: Range) -> u8 {
         let signed = range.min < 0;
         let fits = |bits: &u8| Range::bits(*bits, signed).contains_range(range);
@@ -136,7 +136,7 @@ impl<'p> Values<'p> {
         Some((opcode, x, y))
     }
 
-    /// The value of a group, which is written unless it is there.
+    /// The value of a group. Writes the group unless it is already written.
     fn term(&mut self, group: &[Value]) -> Term {
         if let Some(term) = self.known.get(group) {
             return term.clone();
@@ -163,7 +163,7 @@ impl<'p> Values<'p> {
         match self.step(group[0]).op {
             Op::Input(input) => format!("%{}", input.text()),
             Op::Extract { low, width, signed, .. } => {
-                // Sums are not computed in more bits than are taken of them.
+                // A sum is not computed in more bits than are taken of it.
                 let taken = self.bits(Range::bits((low + width).min(127), false));
                 let from = if low == 0 { taken } else { taken.max(self.bits(self.range(&x))) };
                 let mut text = self.at(&x, from);

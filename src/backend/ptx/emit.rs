@@ -20,7 +20,7 @@ pub struct FreshRegisters {
     taken: [u32; CLASSES.len()],
 }
 
-/// The prefix of new names, unless the text has names with it.
+/// The prefix of new names, unless names in the text start with it.
 const PREFIX: &str = "%vptx_";
 
 /// Whether a prefix occurs nowhere in a text.
@@ -351,8 +351,7 @@ impl<'s> Surroundings<'s> {
 }
 
 impl Template {
-    /// The template of a statement, or of a block of statements with registers of its
-    /// own.
+    /// The template of a statement, or of a block of statements that declares its own registers.
     pub(super) fn block(sequence: &Sequence, registers: &mut FreshRegisters) -> Template {
         let mut template = Template::default();
         registers.reset();

@@ -35,8 +35,8 @@ pub struct Group {
     layout: Layout,
     inputs: Vec<Register>,
     lines: Vec<Line>,
-    /// For each line, the place of the register that it depends on among the inputs, if it stands
-    /// before the loop.
+    /// For each line that stands before the loop, the place among `inputs` of the only register
+    /// that the line depends on.
     before_loop: Vec<Option<u16>>,
     outputs: Vec<(Register, Line)>,
 }
@@ -229,8 +229,8 @@ pub(super) fn run<'m>(
             run.before = 1;
         } else {
             let Some(names) = names_between(source, end, statement.span.start) else { break };
-            // Earlier steps move down over these statements if these name no register of such a
-            // step.
+            // If these statements name no register of an earlier step, earlier steps move down over
+            // them.
             let are_named = run.steps.iter().any(|step| step.is_named_in(&names));
             if run.before < run.steps.len() || are_named {
                 moved_over.extend(names);
@@ -441,6 +441,6 @@ const SHARED: u32 = 3;
 /// A group must save more than this plus one for each value or pair of values that members read
 /// again: ptxas computes some common subexpressions of members once.
 fn margin(layout: Layout, target: Target) -> u32 {
-    // ptxas may join two constants of a layout, and move one of them into a register.
+    // ptxas may join two constants of a layout, and may move a constant into a register.
     if matches!(layout, Layout::Floats(_)) || target.has(Feature::JoinedConstants) { 2 } else { 1 }
 }

@@ -130,9 +130,9 @@ impl From<NoTarget> for RewriteError {
 /// The fate of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Ordinary PTX replaces the instruction. A register that always holds the same constant may
-    /// be that constant in it, and other registers may have to lie in a range, as they always do
-    /// in the module.
+    /// Ordinary PTX replaces the instruction. A register that always holds the same constant may be
+    /// that constant in the new code, and other registers may have to lie in a range, as they
+    /// always do in the module.
     Rewritten(Sequence),
     /// Ordinary PTX replaces the instruction together with those right before it that are
     /// [`Outcome::Absorbed`].
@@ -141,8 +141,8 @@ pub enum Outcome {
     /// [`Outcome::Absorbed`]: as many before it as [`Group::place`], and the other members after
     /// it.
     Grouped(Box<Group>),
-    /// The instruction goes: a neighbour that is [`Outcome::Fused`] or [`Outcome::Grouped`] does
-    /// its work, too.
+    /// The instruction is removed: a neighbour that is [`Outcome::Fused`] or [`Outcome::Grouped`]
+    /// also does its work.
     Absorbed,
     /// The instruction stays: nothing is cheaper.
     Kept,
@@ -199,8 +199,8 @@ impl Rewritten<'_> {
         &self.edits
     }
 
-    /// The new text. Outside the rewritten statements, and but for lines inserted before a loop, it
-    /// equals the module's text, byte for byte.
+    /// The new text. It equals the module's text, byte for byte, except in rewritten statements and
+    /// in lines inserted before a loop.
     pub fn text(&self) -> String {
         applied(self.source, &self.edits)
     }

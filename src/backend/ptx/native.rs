@@ -245,7 +245,7 @@ impl Native {
             let most = self.max(ty, x, y);
             return self.sub(most, y);
         }
-        // The complement of a lane is its limit less the lane.
+        // The complement of a lane is the lane's limit minus the lane.
         let x = self.flipped(x, !before);
         let sum = self.add_sat(ty, x, y);
         self.flipped(sum, !after)
@@ -455,8 +455,8 @@ impl Native {
         self.min(Type::U32, amount, greatest)
     }
 
-    /// Half of the bits that one operand has and the other has not. With the bits that both have,
-    /// it makes half of a sum: x + y = 2 (x & y) + (x ^ y).
+    /// Half of the bits that exactly one operand has. Together with the bits that both operands
+    /// have, this makes half of a sum: x + y = 2 (x & y) + (x ^ y).
     fn half(&mut self, x: Arg, y: Arg) -> Arg {
         let ones = word(self.each(1));
         let differ = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);

@@ -272,7 +272,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// The value of a line that need not be written, by the rules of its row.
+            /// The value of a line that need not be written, by the rules of the opcode's row.
             pub(super) fn folded(self, args: [Arg; 3]) -> Option<Arg> {
                 match self {
                     $(Opcode::$name $(($($part),+))? => {
@@ -448,7 +448,7 @@ opcodes! {
     /// The upper half of a word.
     HighHalf "mov.b32" (x: Word) -> Half { (x >> 16) as Half }
         Video.costs(0).written("{_, d}, x")
-    /// The negative of a half, modulo 2^16. ptxas makes it part of a sum of halves.
+    /// The negative of a half, modulo 2^16. ptxas makes this negation part of a sum of halves.
     NegateHalf "neg.s16" (x: Half) -> Half { x.wrapping_neg() }
         Video.costs(0)
     /// A word of two halves: the first in the lower.
@@ -647,7 +647,7 @@ impl Opcode {
         self.facts().operands.unwrap_or(usual)
     }
 
-    /// Whether it takes no constants: the instructions on lanes.
+    /// Whether the instruction takes no constants: an instruction on lanes.
     pub(super) fn takes_registers_only(self) -> bool {
         matches!(
             self.needs(),

@@ -60,7 +60,7 @@ pub(super) fn compile(operation: &Operation, inputs: [Arg; 3]) -> Option<Sequenc
     Some(pairs.builder.finish(result))
 }
 
-/// Whether other strategies add results with fewer instructions, or pairs cannot hold them.
+/// Whether other strategies add results with fewer instructions, or pairs cannot hold the results.
 fn is_left_out(simd: &Simd) -> bool {
     simd.finish == Finish::Accumulate
         && match simd.kind {
@@ -145,7 +145,7 @@ impl Pairs {
         if is_filled { self.builder.and(halves, word(0xff_00ff)) } else { halves }
     }
 
-    /// The least and the greatest result of two bytes, before it is clamped.
+    /// The least and the greatest result of two bytes, before clamping.
     fn range(&self) -> (i32, i32) {
         let ((a0, a1), (b0, b1)) = (limits(self.simd.atype), limits(self.simd.btype));
         match self.simd.kind {

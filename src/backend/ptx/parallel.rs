@@ -160,7 +160,7 @@ impl Results {
     }
 }
 
-/// The selector of a `prmt` that copies the top bit of each lane, of so many bits, to all of it.
+/// The selector of a `prmt` that fills each lane of `bits` bits with the lane's top bit.
 pub(super) fn spreading(bits: u32) -> u32 {
     if bits == 8 { 0xba98 } else { 0xbb99 }
 }
@@ -205,7 +205,7 @@ struct Clamping {
     /// Where the result is above the type.
     over: u8,
     under: u8,
-    /// Where its top bit is set before clamping.
+    /// Where the result's top bit is set before clamping.
     odd: u8,
 }
 
@@ -238,7 +238,7 @@ impl Parallel {
         self.builder.push(Opcode::Lop3(table), &[x, y, z])
     }
 
-    /// The top bit of each lane, in all its bits.
+    /// The top bit of each lane, in all bits of the lane.
     fn spread(&mut self, x: Arg) -> Arg {
         self.builder.permute(x, word(0), spreading(self.simd.bits))
     }
@@ -638,8 +638,8 @@ impl Parallel {
         let less = self.less(x, y, if same { xtype } else { Type::U32 });
         match xtype {
             _ if same => Test::new([less, x, y], |less, _, _| less),
-            // No unsigned lane is below a negative lane, and every negative lane is below all of
-            // them.
+            // No unsigned lane is below a negative lane. A negative lane is below every unsigned
+            // lane.
             Type::U32 => Test::new([less, y, x], |less, y, _| less & !y),
             Type::S32 => Test::new([less, x, y], |less, x, _| less | x),
         }

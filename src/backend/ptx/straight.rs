@@ -70,7 +70,7 @@ impl Copy {
 }
 
 /// The names in the instructions between two places, if these instructions are few and simple.
-/// Others may move over them unless they name registers of the others.
+/// Another instruction may move over these if they do not name its registers.
 pub(super) fn names_between(source: &str, start: u32, end: u32) -> Option<Vec<Name<'_>>> {
     let mut names = Vec::new();
     let is_simple = each(source, Span::new(start, end), |instruction, _| {

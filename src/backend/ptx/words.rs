@@ -107,7 +107,7 @@ impl Compiler<'_> {
         self.builder.push(opcode, args)
     }
 
-    /// The value in a word, if its range lies in one.
+    /// The value in a word, if the value's range lies in a word's range.
     fn exact(&mut self, value: Value) -> Option<Exact> {
         let range = self.range(value);
         if !S32.contains_range(range) && !U32.contains_range(range) {

@@ -115,7 +115,7 @@ fn named(class: &'static str, name: String, value: Option<u32>, bits: u8) -> Lin
     iter::once((class, name)).chain(value).collect()
 }
 
-/// The height of a rectangle with so many lines.
+/// The height of a rectangle with this many lines.
 fn height_of(lines: usize) -> u32 {
     lines as u32 * LINE + 8
 }
@@ -387,7 +387,7 @@ struct Shape {
     is_kept: bool,
 }
 
-/// A text of at most so many characters.
+/// A text of at most `room` characters.
 fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.into();

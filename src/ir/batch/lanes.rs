@@ -435,8 +435,8 @@ lane! {
     2 u16 i16 u32 halves, join_halves;
 }
 
-/// Whether vectors are wide. If so, sums take a loop of their own, because the compiler handles
-/// lanes that are joined and split again differently.
+/// Whether vectors are wide. If so, sums take a loop of their own: the compiler handles lanes
+/// differently that are joined and split again.
 fn are_wide() -> bool {
     WideVectors::new().is_some()
 }
@@ -726,7 +726,7 @@ pub(super) struct Gather {
 /// A move of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
-    /// The column they come from, 0 or 1.
+    /// The column that the bits come from, 0 or 1.
     pub(super) column: usize,
     pub(super) from: u8,
     pub(super) to: u8,

@@ -752,7 +752,7 @@ impl Planner<'_> {
         Some(self.push(KernelCode::Lanes(lanes), [x, y, third]))
     }
 
-    /// A column whose lanes are in order again, if `turned` says that they were reversed.
+    /// A column with its lanes in order; `turned` says whether the given lanes are reversed.
     fn in_order(&mut self, (source, turned): (ColumnSource, bool), bits: u8) -> ColumnSource {
         if turned {
             self.push(KernelCode::Gather(Gather::turned(bits)), [source; 3])

@@ -2,8 +2,8 @@
 
 /// A kind of machine that a loop is compiled for.
 pub(crate) trait Vectors: Copy {
-    /// Runs a loop. The loop must own the values that it uses: otherwise the compiler assumes
-    /// that its writes may change them.
+    /// Runs a loop. The loop must own the values that it uses: otherwise the compiler assumes that
+    /// the loop's writes may change them.
     fn run(self, code: impl FnOnce());
 }
 

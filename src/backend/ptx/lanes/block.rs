@@ -18,7 +18,7 @@ use floats::Numbers;
 #[derive(Clone, Copy)]
 struct Value {
     form: Form,
-    /// The step that computed them, and what reads its result.
+    /// The step that computed the lanes, and what reads the step's result.
     step: Option<(usize, Uses)>,
     /// The lanes, read as each type and extended to wider lanes.
     extended: [Option<Words>; 2],
@@ -55,7 +55,7 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
 #[derive(Clone)]
 struct Name<'m> {
     register: &'m Register,
-    /// Whether its value before the group is the same in all rounds of the loop around it.
+    /// Whether its value before the group is the same in all rounds of the loop around the group.
     is_before_loop: bool,
     /// Its value now, if a step has named it as a source or written it.
     value: Option<Value>,
@@ -178,7 +178,7 @@ impl<'m> Block<'m> {
         Count::of(&lines, &packed, &block.before_loop(&lines), target)
     }
 
-    /// For each line, the input that it depends on if it may stand before the loop.
+    /// For each line that may stand before the loop, the input that the line depends on.
     fn before_loop(&self, lines: &[Line]) -> Vec<Option<u16>> {
         let is_same = |input: u16| {
             let register = self.inputs[usize::from(input)];
@@ -270,7 +270,7 @@ impl<'m> Block<'m> {
             && let Some(ty) = self.common_limit([(a, atype), (b, btype)])
             && (!saturate || dtype == ty)
         {
-            // Limiting all numbers keeps their order, so it can wait.
+            // Limiting all numbers keeps their order, so limiting can wait.
             let [(x, x_range), (y, y_range)] = [a, b].map(|name| self.unlimited(name, ty));
             let words = self.words(op, x, y);
             return self.limited(words, range(op, x_range, y_range), ty);
@@ -327,7 +327,7 @@ impl<'m> Block<'m> {
         (words, range)
     }
 
-    /// The value that a register holds. It is an input unless a step wrote it.
+    /// The value that a register holds: an input unless a step wrote the register.
     fn value(&mut self, name: usize) -> Value {
         let name = &mut self.names[name];
         *name.value.get_or_insert_with(|| {

@@ -7,14 +7,14 @@ use crate::isa::{Feature, Target, Type};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Count {
     pub(in super::super) instructions: u32,
-    /// How many of these may stand before a loop.
+    /// How many of the machine instructions may stand before a loop.
     pub(super) before_loop: u32,
     /// The same weighted by throughput.
     pub(in super::super) weight: u32,
 }
 
 impl Count {
-    /// Counts lines that pack results, and those lines on wider lanes that they need.
+    /// Counts lines that pack results, and the lines on wider lanes that these lines need.
     pub(super) fn of(
         lines: &[Line],
         packed: &[Line],
@@ -55,7 +55,7 @@ fn machine_instructions(
             read(line, &mut reads);
         }
     }
-    // Whether a line takes in another one, which is its argument at a place.
+    // Whether a line takes in another line, which is the argument at a place.
     let takes = |line: &Line, inner: Opcode, place: usize| {
         let is_sum = matches!(inner, Opcode::Add2 | Opcode::Add | Opcode::Sub);
         let fused = match line.opcode {
@@ -69,7 +69,7 @@ fn machine_instructions(
         };
         target.has(fused) && (is_sum || inner == line.opcode)
     };
-    // Whether a line has taken in another one, or is part of one.
+    // Whether a line has taken in another line, or is part of another line.
     let mut is_joined = vec![false; lines.len()];
     // An `and` before the last `xor` is part of the same machine instruction.
     let has_and = |line: &Line| match *line.args() {

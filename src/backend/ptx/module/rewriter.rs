@@ -28,7 +28,7 @@ pub(crate) struct Rewriter<'o> {
     pub(super) hoisted_in: Option<Span>,
 }
 
-/// The outcome for a form, and the text that replaces it, if any.
+/// The outcome for a form, and the text that replaces the form, if any.
 pub(super) struct Form {
     pub(super) known: FormOutcome,
     pub(super) template: Option<Template>,

@@ -93,7 +93,7 @@ impl Compiler<'_> {
         self.either_wide(Opcode::MaxWide, x, y)
     }
 
-    /// The inner value, if the value reads it as 64 unsigned bits and it can be
+    /// The inner value, if a value reads it as 64 unsigned bits and the inner value can be
     /// negative.
     pub(super) fn taken_as_unsigned(&self, value: Value) -> Option<Value> {
         match self.op(value) {
@@ -200,8 +200,8 @@ impl Compiler<'_> {
         Some(if is_left { (large, right.arg) } else { (left.arg, large) })
     }
 
-    /// The smaller or larger of a left shift and a word. The shifted value is the larger one where
-    /// it was larger than the word shifted right: neither needs 64 bits.
+    /// The smaller or larger of a left shift and a word. Compares the unshifted value with the word
+    /// shifted right: neither needs 64 bits.
     fn shifted_or(&mut self, least: bool, shifted: Value, other: Value) -> Option<Arg> {
         let other = self.exact(other)?;
         let (inner, is_unsigned) = match self.taken_as_unsigned(shifted) {

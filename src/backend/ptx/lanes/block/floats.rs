@@ -180,7 +180,7 @@ impl Block<'_> {
                 return Form::Signs { words, is_negated };
             }
             Action::Arithmetic { op: op @ (SimdOp::Min | SimdOp::Max), dtype, saturate } => {
-                // Limiting all numbers keeps their order, so it can wait.
+                // Limiting all numbers keeps their order, so limiting can wait.
                 let limit = self.common_limit([(a, atype), (b, btype)]);
                 let limit = limit.filter(|ty| !saturate || dtype == *ty);
                 let sources = match limit {
@@ -450,7 +450,7 @@ impl Block<'_> {
         }
     }
 
-    /// Numbers in a shape in which low bytes of halves are those of lanes, or flipped.
+    /// Numbers in a shape in which the low bytes of halves are the lanes, or the lanes flipped.
     fn packable(&mut self, numbers: Numbers) -> Numbers {
         if numbers.shape.flipped().is_some() && numbers.shape.halves(numbers.range).min >= 0 {
             return numbers;

@@ -1,4 +1,4 @@
-//! Hoisting: lines of a block that are the same in each round of a loop stand before it.
+//! Hoisting: lines of a block that are the same in each round of a loop stand before the loop.
 //!
 //! These lines depend on one register alone. They move behind the statement that writes this
 //! register, and write registers of the function. This is right because no other definition reaches
@@ -87,7 +87,7 @@ pub(in super::super) fn block(
 
 /// Lines that stand before the loop of their block.
 pub(in super::super) struct Hoisted {
-    /// The end of the statement that they stand behind.
+    /// The end of the statement that the lines stand behind.
     pub(in super::super) end: u32,
     template: Template,
 }

@@ -1,8 +1,8 @@
 //! Ranges of the registers that scalar instructions read.
 //!
 //! A register that only video instructions and moves write holds results with a known range, in
-//! loops, too. An instruction on these often has a shorter sequence: it need not saturate, or 32
-//! bits are enough.
+//! loops, too. An instruction on such registers often has a shorter sequence: it need not saturate,
+//! or 32 bits are enough.
 
 use super::super::super::super::facts::{Facts, Results};
 use super::super::super::super::region::result_range;
