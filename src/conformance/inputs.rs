@@ -20,11 +20,11 @@ pub(super) enum Words {
 /// The inputs that are tried for a vector.
 const TRIED: usize = 32;
 
-/// How much more a mistake counts that no vector of the same shape has shown yet.
+/// The weight of a mistake that no vector of the same shape has shown yet. Others weigh 1.
 const NEW: usize = 20;
 
-/// Of some inputs, those on which the most, the rarest and the newest mistakes show: mistakes
-/// about the meaning under one of [`Semantics::ALL`], and the meanings under the others.
+/// Random inputs on which most mistakes show; rare and new mistakes count more. A mistake is an
+/// error about the meaning under the semantics `own`, or the meaning under another semantics.
 pub(super) fn telling(
     shape: &Shape,
     instruction: &Instruction,
@@ -50,7 +50,7 @@ pub(super) fn telling(
             shown[one].push(wrong.kind);
         }
     }
-    // The first of the best.
+    // The first of the inputs with the best score.
     let best = (0..TRIED).rev().max_by_key(|&at| scores[at]).unwrap_or_default();
     seen.extend(&shown[best]);
     tried[best]

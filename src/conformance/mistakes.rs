@@ -7,10 +7,11 @@ use crate::ir::{Op, Program, ProgramBuilder, Range, Stage, Step, Value, renumber
 use crate::isa::{Compare, Mnemonic};
 use crate::video::{Instruction, Semantics};
 
-/// The kind of a mistake, with its number among those of its place. Lanes make the same kinds.
+/// The kind of a mistake, with its number among the mistakes at the same place. The same mistake in
+/// another lane is the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// About a step with such an operation.
+    /// A mistake in a step of this stage, with this operation.
     Step(Stage, Discriminant<Op>, usize),
     /// The meaning under another semantics.
     Semantics(usize),
@@ -18,13 +19,13 @@ pub(super) enum Kind {
     Carry(usize),
 }
 
-/// A program that differs from the right one by a mistake.
+/// A program that differs from the right program by a mistake.
 pub(super) struct Wrong {
     pub(super) kind: Kind,
     pub(super) program: Program,
 }
 
-/// The programs that differ by one mistake from the meaning of an instruction under one of
+/// Programs that differ by one mistake from `right`, the meaning of an instruction under one of
 /// [`Semantics::ALL`].
 pub(super) fn of(shape: &Shape, instruction: &Instruction, right: &Program) -> Vec<Wrong> {
     let in_step = right.iter().flat_map(|(value, step)| {
@@ -45,7 +46,7 @@ pub(super) fn of(shape: &Shape, instruction: &Instruction, right: &Program) -> V
     in_step.chain(others).chain(carries).filter(|wrong| wrong.program != *right).collect()
 }
 
-/// The mnemonics of the same operation on wider lanes, which carries from lane to lane.
+/// The mnemonics of the same operation on wider lanes: in these, lanes carry into each other.
 fn wider(mnemonic: Mnemonic) -> impl Iterator<Item = Mnemonic> {
     let name = mnemonic.text();
     let ends: &[&str] = match name.as_bytes().last() {
@@ -60,11 +61,11 @@ fn wider(mnemonic: Mnemonic) -> impl Iterator<Item = Mnemonic> {
 /// What is wrong about one step.
 #[derive(Clone, Copy)]
 enum Mistake {
-    /// It does another operation.
+    /// The step does another operation.
     Other(Op),
-    /// It is forgotten: its result is one of its operands.
+    /// The step is forgotten: its result is one of its operands.
     Forgotten(Value),
-    /// Only the low 32 bits of its result are kept.
+    /// Only the low 32 bits of the step's result are kept.
     Narrow { signed: bool },
 }
 
@@ -100,8 +101,8 @@ fn in_step(step: &Step, is_last: bool) -> Vec<Mistake> {
     all
 }
 
-/// A program with one mistake. `None` if there is none: no program shifts by more than 32 bits,
-/// for example.
+/// A program with one mistake. `None` if the mistake makes no valid program: no program shifts by
+/// more than 32 bits, for example.
 fn with(program: &Program, wrong: Value, mistake: Mistake) -> Option<Program> {
     let mut builder = ProgramBuilder::new();
     let mut values: Vec<Value> = Vec::with_capacity(program.steps().len());

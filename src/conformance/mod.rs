@@ -22,7 +22,7 @@ use crate::video::{self, Agreement, Deviation, Instruction, Semantics};
 pub struct Vector {
     /// The instruction, with the registers `d`, `a`, `b` and `c`.
     pub instruction: Instruction,
-    /// The words in `a`, `b` and `c`, also in those that the instruction does not read.
+    /// The words in `a`, `b` and `c`, even if the instruction does not read all of them.
     pub inputs: [u32; 3],
     /// The new word in `d` under each of [`Semantics::ALL`].
     pub results: [u32; Semantics::ALL.len()],
@@ -45,9 +45,10 @@ impl Vector {
 
 /// An endless sequence of vectors, always the same for the same mnemonics and seed.
 ///
-/// It has each line of the manual's syntax once before any twice, then each combination of
-/// modifiers once before any twice. Early vectors show each deviation of ptxas that a mnemonic
-/// has. In the first round of combinations, inputs are edge values and their neighbours.
+/// Each line of the manual's syntax comes once before any line comes twice, and then each
+/// combination of modifiers once before any comes twice. Early vectors show each deviation of ptxas
+/// that a mnemonic has. In the first round of combinations, inputs are edge values and their
+/// neighbours.
 #[derive(Debug)]
 pub struct Vectors {
     shapes: Vec<Shape>,
@@ -113,8 +114,8 @@ impl Vectors {
         }
     }
 
-    /// Puts the shapes of the first round in order: one of each line, with a deviation if one
-    /// has it; the other deviations; the rest.
+    /// Puts the shapes of the first round in order: one shape for each line, if possible one that
+    /// shows a deviation; then the other shapes that show deviations; then the rest.
     fn order(&mut self) {
         let mut first: Vec<usize> = Vec::new();
         let count = self.shapes.len();

@@ -24,7 +24,7 @@ impl Failure {
     }
 
     pub(crate) fn new(code: &'static str, message: &str) -> Failure {
-        // Some line readers also end a line at these two.
+        // Some line readers also end a line at these two characters.
         let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         Failure { code, message: message.replace(breaks, " ") }
     }
@@ -47,7 +47,7 @@ struct Word {
 }
 
 impl<'a> Record<'a> {
-    /// The results of an instruction, which may stand in a numbered line.
+    /// The results of an instruction, and the number of its line if it has one.
     pub fn of_results<'s>(
         line: Option<u64>,
         instruction: &'a str,

@@ -16,7 +16,7 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Those of an instruction.
+    /// The registers of an instruction.
     pub fn of(instruction: &Instruction) -> Registers {
         let name = |register: &Register| register.name().to_string();
         let sources = instruction.sources().map(|source| source.map(name));

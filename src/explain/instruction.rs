@@ -12,8 +12,8 @@ use crate::video::{
     Agreement, Instruction, MadMode, Operation, Semantics, SimdOp, SimdOperands, SimdTail, Tail,
 };
 
-/// The instruction that a text means, if it looks like one. If only modifiers are
-/// given, the operands are added.
+/// The instruction that a text stands for, if the text looks like one. If the text has only a
+/// mnemonic and modifiers, adds operands.
 pub(crate) fn meant(text: &str) -> Option<String> {
     if text.contains(|c: char| c.is_whitespace() || c == ';') {
         return Some(text.into());
@@ -21,7 +21,7 @@ pub(crate) fn meant(text: &str) -> Option<String> {
     let (mnemonic, _) = text.split_once('.')?;
     Mnemonic::from_text(&mnemonic.to_ascii_lowercase())?;
     let filled = ["d, a, b, c;", "d, a, b;"].map(|operands| format!("{text} {operands}"));
-    // If neither is legal, findings report the errors.
+    // If neither text is legal, findings report the errors.
     let legal = filled.iter().find(|text| {
         text.parse::<Instruction>().is_ok_and(|it| it.to_string().len() == text.len())
     });

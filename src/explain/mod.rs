@@ -41,21 +41,21 @@ pub(crate) use words::page as word;
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum ExplainError {
-    /// A word that is not known, and one that is.
+    /// An unknown word, and a known one that looks like it.
     #[error("`{word}` is not known; did you mean `{meant}`?")]
     Misspelled {
         /// The word.
         word: String,
-        /// One that is known.
+        /// A known word that looks like it.
         meant: &'static str,
     },
-    /// A word that is not known.
+    /// An unknown word.
     #[error("`{0}` is not known: `vptx explain` lists all codes and instructions")]
     Unknown(String),
     /// An instruction that is not legal.
     #[error("{error}")]
     Instruction {
-        /// Its text, with operands if it was given without any.
+        /// The instruction's text, with operands added if none were given.
         text: String,
         /// What is wrong in that text.
         error: ParseInstructionError,
@@ -64,8 +64,7 @@ pub enum ExplainError {
 
 /// The page about what `vptx explain` takes: a code such as `V112`, its name or a group such as
 /// `V1`, a mnemonic such as `vadd4`, a modifier or selector such as `.sat` and `.h10`, a deviation
-/// of ptxas such as `C3`, a target such as `sm_90`, or a whole instruction. Costs are those on a
-/// target.
+/// of ptxas such as `C3`, a target such as `sm_90`, or a whole instruction. Costs are for `target`.
 ///
 /// # Errors
 /// If there is no page for it.
@@ -83,7 +82,7 @@ pub fn page(subject: &str, target: Target) -> Result<String, ExplainError> {
 pub(crate) enum Subject {
     /// A page.
     Page(String),
-    /// The page of this instruction, which may be wrong.
+    /// The page of this instruction, which may be illegal.
     Instruction(String),
 }
 

@@ -6,18 +6,18 @@ use crate::backend::ptx::{self, Cost, FreshRegisters, Gate, Outcome, Sequence};
 use crate::isa::Target;
 use crate::video::{Instruction, Semantics};
 
-/// A single instruction as ordinary PTX, with the costs of both.
+/// A single instruction as ordinary PTX, with the costs of both the instruction and that PTX.
 pub struct Single {
     /// The declarations of registers, and the statements.
     pub lines: Vec<String>,
-    /// The machine instructions of both, if they were measured.
+    /// How many machine instructions both take, as a text; `None` if that was not measured.
     pub costs: Option<String>,
     /// Whether the instruction is better kept.
     pub is_better_kept: bool,
 }
 
 impl Single {
-    /// Returns `None` if there is no ordinary PTX for it on the target.
+    /// Returns `None` if there is no ordinary PTX for the instruction on the target.
     pub fn new(instruction: &Instruction, semantics: Semantics, target: Target) -> Option<Single> {
         let gate = Gate::new(target, None);
         let outcome = ptx::choose(instruction, target, gate, semantics, true);
@@ -31,7 +31,7 @@ impl Single {
         })
     }
 
-    /// All of it, with comments about the instruction, the costs and other semantics.
+    /// The lines, with comments about the instruction, the costs and other semantics.
     pub fn text(&self, instruction: &Instruction, semantics: Semantics) -> String {
         let mut text = format!("// {instruction}\n");
         // Writing to a string does not fail.

@@ -66,7 +66,7 @@ fn ranges(feature: Feature) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The measured costs of an instruction, a line for neighbouring targets with the same ones.
+/// The measured costs of an instruction: one line for neighbouring targets with the same costs.
 pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::Result {
     let mut lines: Vec<([u32; 2], Vec<String>)> = Vec::new();
     for target in Target::measured() {

@@ -21,7 +21,8 @@
 // Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
-// Unit tests go without plans, a third of their build: tests/library/batch.rs has theirs.
+// The unit tests leave out plans, which take a third of the build; `tests/library/batch.rs` has
+// them.
 #[cfg(all(feature = "batch", not(test)))]
 mod batch;
 mod builder;
@@ -375,8 +376,8 @@ impl Builder {
         self.push(Op::Insert { base, value, low, width })
     }
 
-    /// Ends the program with the low 32 bits of a value, and drops the steps that it does not
-    /// need.
+    /// Ends the program with the low 32 bits of a value, and drops the steps that the value does
+    /// not need.
     pub(crate) fn finish(mut self, value: Value) -> Program {
         self.stage = Stage::Write;
         let result = self.extract(value, 0, 32, false);

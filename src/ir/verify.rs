@@ -32,7 +32,7 @@ pub enum VerifyErrorKind {
     /// A shift amount that may be below 0 or above 32.
     #[error("the shift amount lies in {0}, not in 0..32")]
     ShiftAmount(Range),
-    /// A range whose least value is above its greatest.
+    /// A range whose least value is above its greatest value.
     #[error("{0} is empty")]
     EmptyRange(Range),
     /// An insert has no bits, or bits outside the 32-bit word.

@@ -3,8 +3,8 @@
 use super::{Builder, Op, Program, Range, Value, renumber};
 
 impl Program {
-    /// The same program for sources `a`, `b` and `c` that lie in these ranges, of signed or of
-    /// unsigned words. Ranges of steps may be narrower, and steps that change nothing are left out.
+    /// The same program for sources `a`, `b` and `c` in these ranges of signed or unsigned words.
+    /// Ranges of steps may be narrower, and steps that change nothing are left out.
     pub(crate) fn within(&self, ranges: [Option<Range>; 3]) -> Program {
         let mut builder = Builder::new();
         let mut moved: Vec<Value> = Vec::with_capacity(self.steps().len());
@@ -47,7 +47,7 @@ impl Builder {
     }
 }
 
-/// The range of the same words, read as unsigned. `None` if they are not all in one piece.
+/// The range of the same words, read as unsigned. `None` if these words form no single range.
 fn unsigned(range: Range) -> Option<Range> {
     let moved = Range::new(range.min + (1 << 32), range.max + (1 << 32));
     [range, moved].into_iter().find(|range| Range::bits(32, false).contains_range(*range))

@@ -77,10 +77,10 @@ pub(crate) const EDGES: [u32; 37] = [
 ];
 
 impl Instruction {
-    /// Compares the meaning under a semantics of ptxas with that of the manual.
+    /// Compares the meaning under a semantics of ptxas with the manual's meaning.
     ///
-    /// Equal programs prove agreement. If the programs differ, a search tries edge values,
-    /// the same value for the same register. A test shows that it finds inputs for every
+    /// Equal programs prove agreement. If the programs differ, a search tries edge values; operands
+    /// in the same register get the same value. A test shows that the search finds inputs for every
     /// form that has three different registers as operands.
     pub fn agreement(&self, semantics: Semantics) -> Agreement {
         let manual = self.lower(Semantics::Manual);
@@ -96,9 +96,9 @@ impl Instruction {
         Agreement::Differs(Witness { a, b, c, manual, ptxas, causes })
     }
 
-    /// The deviations that make the result under a semantics differ from the manual's on
-    /// these inputs: those that do so alone; if none does, those without which the result
-    /// would be another. Empty if the results agree.
+    /// The deviations that make the result under a semantics differ from the manual's on these
+    /// inputs: those that change it on their own or, if there are none, those without which it
+    /// would be another.
     pub fn causes(&self, semantics: Semantics, a: u32, b: u32, c: u32) -> Vec<Deviation> {
         let all = semantics.deviations();
         let result = |deviations| self.lower_with(deviations).eval(a, b, c);
@@ -113,7 +113,7 @@ impl Instruction {
         if causes.is_empty() { present().filter(needed).collect() } else { causes }
     }
 
-    /// For each of `a`, `b` and `c`, the first of them with the same register.
+    /// For each of `a`, `b` and `c`, the place of the first source in the same register.
     fn places(&self) -> [usize; 3] {
         let sources = self.sources();
         [0, 1, 2].map(|at| {

@@ -28,7 +28,7 @@ pub enum ArithmeticOp {
 }
 
 impl ArithmeticOp {
-    /// The operation on lanes that does the same.
+    /// The same operation on lanes.
     pub(crate) fn on_lanes(self) -> SimdOp {
         match self {
             ArithmeticOp::Add => SimdOp::Add,
@@ -272,8 +272,8 @@ impl Arithmetic {
     fn saturated(&self, lowering: &mut Lowering, exact: Value) -> Value {
         let part = self.tail.part();
         let range = destination_range(self.dtype, part);
-        // A minimum with `c` hides that there is no limit, unless it compares
-        // only the low 32 bits.
+        // A minimum with `c` hides the missing limit, unless the minimum compares only the low 32
+        // bits.
         let cut = matches!(self.op, ArithmeticOp::Add | ArithmeticOp::Sub);
         let hidden = matches!(self.tail, Tail::Secondary { op: SecondaryOp::Min, .. }) && !cut;
         let no_limit = lowering.has(Deviation::C2) && !hidden;

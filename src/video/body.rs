@@ -29,7 +29,7 @@ pub(super) trait Body {
         None
     }
 
-    /// The operands, if they have lanes.
+    /// The operands of a SIMD instruction; `None` for scalar instructions.
     fn simd(&self) -> Option<&SimdOperands> {
         None
     }

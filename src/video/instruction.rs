@@ -82,7 +82,7 @@ impl Operation {
         }
     }
 
-    /// The operands, if they have lanes.
+    /// The operands of a SIMD instruction; `None` for scalar instructions.
     pub(crate) fn simd(&self) -> Option<&SimdOperands> {
         self.body().simd()
     }
@@ -94,7 +94,7 @@ impl Instruction {
         Instruction { guard: None, operation }
     }
 
-    /// Whether it has a guard that ptxas 12.9 and 13.5 leave out.
+    /// Whether the instruction has a guard that ptxas 12.9 and 13.5 leave out.
     pub(crate) fn loses_guard(&self) -> bool {
         let Operation::SimdArithmetic(it) = &self.operation else { return false };
         let types = [it.dtype, it.operands.atype, it.operands.btype];
@@ -141,8 +141,8 @@ impl Instruction {
         self.operation.body().sources()
     }
 
-    /// All registers in the order of the operands, then that of the guard. A register that
-    /// is named twice comes twice.
+    /// All registers: first the operands in order, then the guard predicate. A register that is
+    /// named twice comes twice.
     pub fn registers(&self) -> impl Iterator<Item = &Register> {
         let guard = self.guard.as_ref().map(|guard| &guard.predicate);
         let [a, b, c] = self.sources();

@@ -8,8 +8,8 @@
 //! `vmad`…) have no representation. Printing one never fails and never panics,
 //! and reading the printed text gives the same value.
 //!
-//! Equality is by meaning and spelling: an explicit default selector or mask is
-//! the same as an omitted one, constants keep the way they were written.
+//! Equality is by meaning and spelling: an explicit default selector or mask equals an omitted one,
+//! and constants keep their spelling.
 //!
 //! ```
 //! use vptx::video::{Operation, forms, syntax};

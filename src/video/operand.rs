@@ -19,8 +19,8 @@ pub struct Guard {
 /// The name of a register: an identifier other than `_` and `WARP_SZ`.
 ///
 /// Equality compares names. `%r07` and `%r7` are one register if `%r<10>` declares them;
-/// [`Register::names_same`] follows this rule. They are two if each has its own declaration, as
-/// in `.reg .b32 %r07, %r7;` (ptxas 13.5).
+/// [`Register::names_same`] follows this rule. They are two registers if each has its own
+/// declaration, as in `.reg .b32 %r07, %r7;` (ptxas 13.5).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Register(Name);
 
@@ -165,7 +165,7 @@ impl Immediate {
         Immediate { value, text: text.into() }
     }
 
-    /// The low 32 bits of the constant; the others have no effect.
+    /// The low 32 bits of the constant; its other bits have no effect.
     pub fn value(&self) -> u32 {
         self.value
     }
@@ -393,7 +393,7 @@ impl Parts<'_> {
 }
 
 impl Selected<'_, Operand> {
-    /// As a source of a scalar instruction.
+    /// The operand as a source of a scalar instruction.
     pub(super) fn scalar(&self) -> Source {
         match &self.value {
             Operand::Register(register) => Source::Register {

@@ -25,15 +25,15 @@ impl Semantics {
     /// All of them.
     pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
 
-    /// Those of ptxas, the oldest first.
+    /// The semantics of ptxas, the oldest first.
     pub const PTXAS: [Semantics; 2] = [Semantics::Ptxas12, Semantics::Ptxas13];
 
     /// The semantics of the newest ptxas.
     pub const CURRENT: Semantics = Semantics::Ptxas13;
 
     /// The semantics of a release of ptxas such as `12.9` or `13.5.37`; `None` if the text is no
-    /// release. The compiler in a driver has the release of its CUDA. Known for 11.8 to 13.5; older
-    /// and newer ones are taken for the nearest of these.
+    /// release. The compiler in a driver has the release of the driver's CUDA. Releases from 11.8
+    /// to 13.5 are known; older and newer releases are taken for the nearest known one.
     pub fn of_ptxas(release: &str) -> Option<Semantics> {
         let mut numbers = release.split('.').map(|number| number.parse().ok());
         let release: (u32, u32) = (numbers.next()??, numbers.next().unwrap_or(Some(0))?);
@@ -49,7 +49,7 @@ impl Semantics {
         }
     }
 
-    /// The results that it stands for, in words.
+    /// Whose results the semantics stands for, in words.
     pub const fn title(self) -> &'static str {
         match self {
             Semantics::Manual => "The manual",

@@ -22,7 +22,7 @@ pub struct SimdOperands {
     pub b: Register,
     /// Third source: the lanes outside the mask, or the summand.
     pub c: Register,
-    /// The lanes that are written or summed, and which ones `a` and `b` take.
+    /// The lanes that are written or summed, and the lanes that `a` and `b` take.
     pub lanes: Lanes,
 }
 

@@ -384,7 +384,7 @@ impl SimdArithmetic {
             SimdOp::Min => builder.min(a, b),
             SimdOp::Max => builder.max(a, b),
             SimdOp::Avrg => {
-                // Sums of zero and more are rounded up, others down.
+                // Sums of zero and more are rounded up, negative sums down.
                 let sum = builder.binary(Op::Add, a, b);
                 let zero = builder.constant(0);
                 let carry = builder.compare(Compare::Ge, sum, zero);

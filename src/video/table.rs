@@ -113,8 +113,8 @@ impl Form {
     /// are `d`, `a`, `b` and `c`, and it has no selectors except `.b0` on the destination of a
     /// data merge. [`Instruction::map_registers`] renames the registers.
     ///
-    /// `None` if the form has no such mnemonic, or the modifiers do not fit its slots. Types
-    /// fill the type slots in order: that of the destination if there is one, of `a`, of `b`.
+    /// `None` if the form has no such mnemonic, or the modifiers do not fit its slots. Types fill
+    /// the type slots in this order: the destination's if there is one, `a`'s, `b`'s.
     ///
     /// ```
     /// use vptx::isa::{Mnemonic, Modifier};

@@ -52,7 +52,7 @@ impl Type {
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) text: String,
-    /// Whether it needs integers of more than 64 bits.
+    /// Whether the function needs integers of more than 64 bits.
     pub(super) has_wide: bool,
 }
 
@@ -96,7 +96,8 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
     Function { name: name.to_string(), text, has_wide }
 }
 
-/// Which values the expressions name: a value that is compared with itself is none of them.
+/// Whether the expressions name each value. They do not name a value that is only compared with
+/// itself.
 fn used(program: &Program) -> Vec<bool> {
     let mut used = vec![false; program.steps().len()];
     used[program.result().index()] = true;
@@ -138,13 +139,13 @@ impl Emitter<'_> {
         }
     }
 
-    /// The low bits of a value, without a sign, in a type of so many bits or more.
+    /// The low bits of a value as an unsigned number, in a type of at least `least` bits.
     fn bits(&self, value: Value, least: u8) -> (Type, String) {
         let own = Type::of(self.range(value));
         let ty = if least <= 32 && own.bits() == 32 { Type::U32 } else { Type::U64 };
         let text = match (own, ty) {
             (Type::Wide, _) => format!("v{}.low", value.index()),
-            // The sign is copied first.
+            // Sign-extends first.
             (Type::I32, Type::U64) => {
                 format!("(vptx_u64){}", self.cast(value, Type::I64))
             }
@@ -153,9 +154,9 @@ impl Emitter<'_> {
         (ty, text)
     }
 
-    /// The expression of a step, and the type that it has.
+    /// The expression of a step, and the type of the expression.
     fn expression(&self, step: &Step) -> (Type, String) {
-        // A type that holds these values, the result, and some more.
+        // A type that holds these values, the result, and the range `more`.
         let common = |values: &[Value], more: Range| {
             let ranges = values.iter().map(|value| self.range(*value)).chain([more]);
             let all = ranges
@@ -213,7 +214,7 @@ impl Emitter<'_> {
                 (ty, format!("{x} * (({})1 << {y})", ty.text()))
             }
             Op::Shr(x, y) => {
-                // A type has more bits than a value is shifted by.
+                // The type must have more bits than the shift amount.
                 let ty = common(&[x], Range::new(0, 1 << self.range(y).max));
                 let is_negative = self.range(x).min < 0;
                 let (x, y) = (self.cast(x, ty), self.cast(y, Type::I32));
@@ -252,7 +253,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Compilers warn of comparisons that never hold, so only those that can are written.
+    /// Compilers warn of comparisons that never hold, so only comparisons that can hold are
+    /// written.
     fn clamp(&self, x: Value, range: Range, own: Type) -> (Type, String) {
         let given = self.range(x);
         let (has_below, has_above) = (given.min < range.min, given.max > range.max);
@@ -286,7 +288,7 @@ impl Emitter<'_> {
         if !signed {
             return (ty, taken);
         }
-        // The value of the sign bit is flipped, then taken away.
+        // Flips the sign bit, then subtracts its value.
         let sign = 1i128 << (width - 1);
         let flipped = format!("({taken} ^ {})", literal(sign, ty));
         match width {
@@ -307,7 +309,7 @@ fn less(ty: Type, x: &str, y: &str) -> String {
     }
 }
 
-/// A constant in a type that holds it.
+/// A constant as text, in a type that holds the constant.
 fn literal(value: i128, ty: Type) -> String {
     match ty {
         Type::I32 if value == i128::from(i32::MIN) => "(-2147483647 - 1)".into(),

@@ -44,9 +44,10 @@ impl Header {
     /// Adds the function of an instruction, unless it is there; returns its name.
     ///
     /// The name has the modifiers, selectors and constants of the instruction. Names of registers
-    /// and guard predicates do not matter. It ends with the semantics if that makes a difference
-    /// to the manual: `vadd_u32_u32_u32_sat_ptxas12`. The parameters are those of the words `a`,
-    /// `b` and `c` that the result depends on, in this order ([`parameters`](Header::parameters)).
+    /// and guard predicates do not matter. Where the result differs from the manual's, the name
+    /// ends with the semantics: `vadd_u32_u32_u32_sat_ptxas12`. The parameters are those of the
+    /// words `a`, `b` and `c` that the result depends on, in this order
+    /// ([`parameters`](Header::parameters)).
     pub fn add(&mut self, instruction: &Instruction) -> String {
         let program = instruction.lower(self.semantics);
         let name = name::of(instruction, self.semantics, &program);
@@ -72,8 +73,8 @@ impl Header {
         }
     }
 
-    /// The text to add to a header that was written before, so that it has these functions, too.
-    /// `None` if vptx did not write it.
+    /// The text to append to a header that was written earlier, so that it also has these
+    /// functions. `None` if vptx did not write that header.
     pub(crate) fn addition_to(&self, written: &str) -> Option<String> {
         let is_defined = |name: &str| {
             let mut words = written.lines().map(|line| line.split_whitespace());
@@ -98,7 +99,7 @@ impl Header {
     }
 }
 
-/// The start of the macro that tells that a function is defined.
+/// The prefix of the macro that says that a function is defined.
 const HAS: &str = "VPTX_HAS_";
 
 impl fmt::Display for Header {

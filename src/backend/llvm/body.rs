@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write;
 
-/// Integers of some bits, or vectors of them.
+/// Integers of `bits` bits, or vectors of such integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Type {
     /// 1 for an integer.
@@ -16,7 +16,7 @@ pub(super) struct Type {
 pub(super) const I32: Type = Type { lanes: 1, bits: 32 };
 
 impl Type {
-    /// Its name inside the name of an intrinsic.
+    /// The type's name in the name of an intrinsic, such as `v4i8`.
     fn suffix(self) -> String {
         match self.lanes {
             1 => format!("i{}", self.bits),
@@ -50,12 +50,12 @@ impl fmt::Display for Type {
     }
 }
 
-/// A body, and what it calls.
+/// The body of a function, and the intrinsics that it calls.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) text: String,
     pub(super) declarations: BTreeSet<String>,
-    /// Whether integers are made longer.
+    /// Whether an instruction extends integers of more than one bit.
     pub(super) is_widened: bool,
     count: usize,
 }
@@ -82,7 +82,7 @@ impl Body {
         self.push(format_args!("call {ty} {name}({ty} {x}, {ty} {y})"))
     }
 
-    /// The absolute value. The least value stays.
+    /// The absolute value. The least value of the type stays as it is.
     pub(super) fn abs(&mut self, ty: Type, x: &str) -> String {
         let name = format!("@llvm.abs.{}", ty.suffix());
         self.declarations.insert(format!("{ty} {name}({ty}, i1)"));

@@ -16,19 +16,19 @@ pub(super) fn body(program: &Program, architecture: Architecture) -> Option<(Bod
 /// The use of the lanes that are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// Together they are the result.
+    /// The lanes together are the result.
     Merge,
-    /// Added to a word.
+    /// The lanes are added to a word.
     Sum,
 }
 
 /// All lanes of a word, which are computed by the same steps.
 #[derive(Debug)]
 struct Lanes {
-    /// Of a lane.
+    /// The bits of a lane.
     bits: u8,
     used_for: Use,
-    /// From the lowest lane.
+    /// The values of the lanes, from the lowest lane up.
     values: Vec<Value>,
 }
 
@@ -40,7 +40,7 @@ impl Lanes {
     fn of(program: &Program) -> Option<Lanes> {
         let found = Lanes::merged(program).or_else(|| Lanes::summed(program))?;
         let is_all = found.values.len() == usize::from(32 / found.bits);
-        // Few instructions are needed for a word and itself.
+        // A program that does not read both `a` and `b` needs few instructions.
         let is_all = is_all && [Input::A, Input::B].iter().all(|input| program.reads(*input));
         (is_all && is_same(program, &found.values, found.bits)).then_some(found)
     }
@@ -82,8 +82,8 @@ impl Lanes {
         Some(Lanes { bits, used_for: Use::Sum, values })
     }
 
-    /// Whether no processor of the architecture takes more instructions than for one lane after
-    /// the other, and some take fewer. `cargo xtask emit-llvm --counts` counts them.
+    /// Whether, compared with one lane after the other, no processor of the architecture takes more
+    /// instructions and some processors take fewer. `cargo xtask emit-llvm --counts` counts them.
     fn is_worthwhile(&self, program: &Program, body: &Body, architecture: Architecture) -> bool {
         let is_bytes = self.bits == 8;
         let op = match step(program, self.values[0]) {
@@ -100,7 +100,7 @@ impl Lanes {
             (Architecture::Aarch64, Use::Merge) => is_bytes,
             (Architecture::Aarch64, Use::Sum) if is_bytes => !matches!(op, Op::Compare(..)),
             (Architecture::Aarch64, Use::Sum) => is_ordered || matches!(op, Op::AbsDiff(..)),
-            // These have vectors of halves only.
+            // These architectures have vectors of halves only.
             (Architecture::Amdgcn | Architecture::Nvptx64, _) if is_bytes => false,
             (Architecture::Amdgcn, Use::Merge) => !body.is_widened,
             (Architecture::Amdgcn, Use::Sum) => matches!(op, Op::Sub(..) | Op::AbsDiff(..)),
@@ -140,8 +140,8 @@ fn lane_bits(program: &Program, value: Value) -> Option<u8> {
     }
 }
 
-/// Whether values are computed by the same steps from constants and lanes of source words, each
-/// from the lane in its own place.
+/// Whether the same steps compute these values from constants and lanes of source words, each value
+/// from the lanes at its own position.
 fn is_same(program: &Program, values: &[Value], bits: u8) -> bool {
     let op = step(program, values[0]);
     let all = |is: &dyn Fn(Op) -> bool| values.iter().all(|value| is(step(program, *value)));
@@ -187,7 +187,7 @@ fn is_alike(one: Op, other: Op) -> bool {
     }
 }
 
-/// Writes the source words that a group is computed from as vectors.
+/// Writes, as vectors, the source words that a group is computed from.
 fn load(values: &mut Values<'_>, group: &[Value], ty: Type) {
     if values.has(group) {
         return;

@@ -31,8 +31,8 @@ use crate::video::{Instruction, Semantics};
 
 /// The processors that a module is for, by the first part of LLVM's target triples.
 ///
-/// Lanes become vectors where LLVM makes fewer machine instructions of them than of one lane
-/// after the other. All of these processors are little-endian.
+/// Lanes become vectors where LLVM then makes fewer machine instructions than for one lane after
+/// the other. All of these processors are little-endian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Architecture {

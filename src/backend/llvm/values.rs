@@ -29,7 +29,7 @@ pub(super) struct Values<'p> {
     /// The least number of bits of a value.
     least: u8,
     known: HashMap<Vec<Value>, Term>,
-    /// The same in other numbers of bits.
+    /// Values of `known`, converted to other numbers of bits.
     converted: HashMap<(Vec<Value>, u8), String>,
     /// Source words as vectors.
     words: Vec<(Input, String)>,
@@ -41,12 +41,12 @@ impl<'p> Values<'p> {
         Values { body: Body::default(), program, lanes, least, known, converted, words }
     }
 
-    /// Says that a group is there as a value of `least` bits.
+    /// Records the text of a group that is already written as a value of `least` bits.
     pub(super) fn define(&mut self, group: &[Value], text: String, signed: bool) {
         self.known.insert(group.to_vec(), Term { text, bits: self.least, signed });
     }
 
-    /// Whether a group is there.
+    /// Whether a group is already written.
     pub(super) fn has(&self, group: &[Value]) -> bool {
         self.known.contains_key(group)
     }
@@ -71,7 +71,7 @@ impl<'p> Values<'p> {
         group.iter().fold(first, |all, value| hull(all, self.step(*value).range))
     }
 
-    /// The bits of the integers that hold a range: unsigned, if it has no negative number.
+    /// The bits of integers that hold a range: signed integers, if the range has negative numbers.
     fn bits(&self, range: Range) -> u8 {
         let signed = range.min < 0;
         let fits = |bits: &u8| Range::bits(*bits, signed).contains_range(range);
@@ -82,7 +82,7 @@ impl<'p> Values<'p> {
         Type { lanes: self.lanes, bits }
     }
 
-    /// The low bits of a group, or all of them with the sign in front.
+    /// A group as a value of `bits` bits: its low bits, or the whole value, sign- or zero-extended.
     pub(super) fn at(&mut self, group: &[Value], bits: u8) -> String {
         if let Some(constants) = self.constants(group) {
             return self.ty(bits).constant(constants);
@@ -136,7 +136,7 @@ impl<'p> Values<'p> {
         Some((opcode, x, y))
     }
 
-    /// The value of a group, which is written unless it is there.
+    /// The value of a group. Writes the group unless it is already written.
     fn term(&mut self, group: &[Value]) -> Term {
         if let Some(term) = self.known.get(group) {
             return term.clone();
@@ -152,7 +152,7 @@ impl<'p> Values<'p> {
         term
     }
 
-    /// Writes a group that is no constant, as a value of so many bits.
+    /// Writes a group that is no constant, as a value of `bits` bits.
     fn write(&mut self, group: &[Value], bits: u8) -> String {
         let own = self.range(group);
         let (x, y) = self.operands(group);
@@ -163,7 +163,7 @@ impl<'p> Values<'p> {
         match self.step(group[0]).op {
             Op::Input(input) => format!("%{}", input.text()),
             Op::Extract { low, width, signed, .. } => {
-                // Sums are not computed in more bits than are taken of them.
+                // A sum is not computed in more bits than are taken of it.
                 let taken = self.bits(Range::bits((low + width).min(127), false));
                 let from = if low == 0 { taken } else { taken.max(self.bits(self.range(&x))) };
                 let mut text = self.at(&x, from);
@@ -198,7 +198,7 @@ impl<'p> Values<'p> {
                 self.body.convert(&text, self.ty(common), bits, sign == 's')
             }
             op @ (Op::Shl(..) | Op::Shr(..)) => {
-                // More bits than a value is shifted by.
+                // The type must have more bits than the shift amount.
                 let (sign, common) =
                     self.order(&[&x], hull(own, Range::new(0, 1 << self.range(&y).max)));
                 let opcode = match op {
@@ -226,8 +226,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// The letter of the order of groups, signed or unsigned, and bits for all of their values
-    /// and for some more.
+    /// `s` or `u` for a signed or unsigned order, and a number of bits that holds the values of
+    /// these groups and the range `more`.
     fn order(&self, groups: &[&[Value]], more: Range) -> (char, u8) {
         let all = groups.iter().fold(more, |all, group| hull(all, self.range(group)));
         (if all.min < 0 { 's' } else { 'u' }, self.bits(all))
@@ -251,7 +251,7 @@ impl<'p> Values<'p> {
         self.body.convert(&text, ty, bits, sign == 's')
     }
 
-    /// A clamped sum or difference, if one intrinsic computes exactly that.
+    /// A clamped sum or difference, if a single intrinsic computes it exactly.
     fn saturated(&mut self, group: &[Value], to: Range) -> Option<String> {
         let (opcode, x, y) = self.modular(group).filter(|(opcode, ..)| *opcode != "mul")?;
         let signed = to.min < 0;

@@ -1,16 +1,16 @@
-//! The costs of instructions and their sequences, in machine instructions of
-//! ptxas 13.5, or 12.9 where that is the last one for a target: loads, stores and the rest of a
-//! kernel not counted.
+//! The costs of instructions and their sequences, in machine instructions of ptxas 13.5, or of 12.9
+//! where that is the last release for a target. Loads, stores and the rest of a kernel do not
+//! count.
 //!
-//! `cargo xtask measure-costs` writes `costs.txt`. The first part has a line for each
-//! mnemonic with its modifiers, sorted. The line has a row number of the last part for each class
-//! of operands, `---` where none was measured, and nothing where it is the one before. A line whose
-//! modifiers end in `@` has the costs with a guard, where they differ; one that ends in `=`, those
-//! of lanes combined with themselves. The second part is the names of the columns, which are
-//! targets. A row of the last part has for each column the cost of ptxas' own expansion, the cost of
-//! the best sequence, and the strategy of that sequence, such as `23>1@97`, and both costs weighted
-//! by throughput if one is another number. Where it has nothing, the costs are those of the column
-//! before.
+//! `cargo xtask measure-costs` writes `costs.txt`. The first part has a sorted line for each
+//! mnemonic with its modifiers. For each class of operands, the line has the number of a row of the
+//! last part, `---` if nothing was measured, or nothing if the row is that of the class before. A
+//! line whose modifiers end in `@` has the costs with a guard, where they differ; a line whose
+//! modifiers end in `=` has the costs of lanes combined with themselves. The second part is the
+//! names of the columns, which are targets. A row of the last part has for each column the cost of
+//! ptxas' own expansion, the cost of the best sequence, and the strategy of that sequence, such as
+//! `23>1@97`; and both costs weighted by throughput if a weighted cost is another number. An empty
+//! column has the costs of the column before.
 
 use std::iter;
 use std::sync::OnceLock;
@@ -29,13 +29,13 @@ use crate::video::{
 pub struct Cost {
     /// Machine instructions that ptxas emits for the video instruction.
     pub ptxas: u32,
-    /// Machine instructions that it emits for the best ordinary PTX.
+    /// Machine instructions that ptxas emits for the best ordinary PTX.
     pub rewritten: u32,
     /// The machine instructions for the video instruction, each weighted by the clocks that it
     /// takes beside a sum: 4 for a count of bits or a conversion, 2 for a product of 64 bits.
     /// At most 99 is recorded.
     pub ptxas_weight: u32,
-    /// Those for the best ordinary PTX, weighted likewise.
+    /// The machine instructions for the best ordinary PTX, weighted likewise.
     pub rewritten_weight: u32,
     /// The strategy that gives the best ordinary PTX.
     #[doc(hidden)]
@@ -48,14 +48,15 @@ impl Cost {
         self.rewritten < self.ptxas && self.rewritten_weight <= self.ptxas_weight
     }
 
-    /// Machine instructions of what is written: of the ordinary PTX if that is cheaper.
+    /// Machine instructions of what is written: the ordinary PTX if that is cheaper, else the
+    /// instruction.
     pub(crate) fn written(&self) -> u32 {
         if self.is_lower() { self.rewritten } else { self.ptxas }
     }
 }
 
-/// The parts of `costs.txt`. They take no memory that is never freed, as tools that look for leaks
-/// in the C library would report it.
+/// The parts of `costs.txt`. They own no memory: tools that look for leaks in the C library would
+/// report memory that is never freed.
 struct Table {
     /// The lines of the first part.
     heads: &'static str,
@@ -77,7 +78,7 @@ pub fn load_costs(text: String) {
 }
 
 impl Table {
-    /// The table, unless it comes later.
+    /// The table, or `None` before it is handed in.
     fn get() -> Option<&'static Table> {
         #[cfg(not(all(feature = "costs-apart", target_family = "wasm")))]
         TABLE.get_or_init(|| Table::of(include_str!("costs.txt")));
@@ -113,13 +114,13 @@ fn column_of(target: Target) -> Option<usize> {
 }
 
 impl Instruction {
-    /// The cost of the instruction on a target in the semantics of ptxas 13, and the cost
-    /// of its best sequence. Instructions with constants cost at most as much as with
-    /// registers. A guard changes little, except where it makes the sequence the longer
-    /// one: such instructions have costs of their own. `None` where nothing was measured:
-    /// before `sm_50`, on `sm_62` and `sm_72`, and where both sources are one register of which
-    /// ptxas makes use. Before `sm_75`, also for scalar instructions that the GPU executes, and for
-    /// those whose results depend on the release of ptxas.
+    /// The cost of the instruction on a target in the semantics of ptxas 13, and the cost of its
+    /// best sequence. Instructions with constants cost at most as much as with registers. A guard
+    /// changes the cost little. Where a guard makes the sequence longer than the instruction,
+    /// instructions with a guard have costs of their own. `None` where nothing was measured: before
+    /// `sm_50`, on `sm_62` and `sm_72`, and for instructions with one register as both sources, if
+    /// ptxas makes use of that. Before `sm_75`, also `None` for scalar instructions that the GPU
+    /// executes, and for those whose results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {
         let measured = self.measured_cost(target)?;
         if is_native(self, target) {
@@ -150,8 +151,8 @@ impl Instruction {
     }
 }
 
-/// The last text up to a place among those separated by semicolons that is not empty, and the last
-/// place up to this one that is there.
+/// Of texts separated by semicolons: the last text up to a place, empty texts not counted, and the
+/// last place up to this place that exists.
 fn last_of(texts: &str, place: usize) -> Option<(&str, usize)> {
     let ends = memchr::memchr_iter(b';', texts.as_bytes()).chain([texts.len()]);
     let (mut start, mut found, mut last) = (0, None, 0);
@@ -180,8 +181,9 @@ pub(super) fn is_native(instruction: &Instruction, target: Target) -> bool {
     instruction.simd().is_none() && target.has(Feature::NativeScalars)
 }
 
-/// Whether both sources are one register and ptxas may then emit less code than was measured. It
-/// folds minima and maxima of a word with itself, and some results of lanes with themselves.
+/// Whether both sources are one register and ptxas may then emit less code than was measured. ptxas
+/// folds minima and maxima of a word with itself, and some results of lanes combined with
+/// themselves.
 fn is_folded(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
@@ -282,10 +284,10 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
 #[doc(hidden)]
 pub const KINDS: usize = 7;
 
-/// The column, by the number of lanes in the mask and the kind of the selectors: none
-/// written, all lanes different, or some alike. If some are alike, the kind is the number
-/// of lanes that differ from each other and combine two different operands. Where lanes are
-/// combined with themselves, it is the number of these, or none if no selector is written.
+/// The column, by the number of lanes in the mask and the kind of the selectors: none written, all
+/// lanes different, or some alike. If some lanes are alike, the kind is the number of different
+/// lanes that combine two different operands. If lanes are combined with themselves, the kind is
+/// the number of these lanes, or 0 if no selector is written.
 fn simd(operands: &SimdOperands) -> usize {
     let width = operands.lanes.width();
     let (lanes, one) = (width.lanes() as u8, operands.a == operands.b);
@@ -300,7 +302,7 @@ fn simd(operands: &SimdOperands) -> usize {
     let mut different: Vec<(u8, u8)> = Vec::new();
     for (_, a, b) in operands.lanes.written() {
         count += 1;
-        // Of one register, the order does not count either: ptxas may know that.
+        // Within one register, the order of lanes does not count either: ptxas may know that.
         let pair = if one { ordered(a % lanes, b % lanes) } else { (a, b) };
         if pair.0 != pair.1 && !different.contains(&pair) {
             different.push(pair);
@@ -340,12 +342,12 @@ pub(super) fn products(sequence: &Sequence) -> u32 {
 pub(super) struct Context {
     /// The ranges of its sources, as far as they are known.
     pub(super) ranges: [Option<Range>; 3],
-    /// How many instructions compute the same from `b` alone, itself included.
+    /// How many instructions compute the same from `b` alone, this instruction included.
     pub(super) sharing: u32,
 }
 
-/// The sequence for an instruction with constants, in a context, if it is shorter than the one that
-/// reads any values from registers.
+/// The sequence for an instruction with constants, in a context, if it is shorter than
+/// `on_registers`, the sequence for any values in registers.
 pub(super) fn on_known(
     instruction: &Instruction,
     context: Context,
@@ -370,15 +372,15 @@ pub(super) fn on_known(
         let is_shorter = best == constant || estimate(&best, target) < least;
         return (is_shorter && moved_constants(&best) == 0).then_some(best);
     }
-    // Of all instructions that compute the same from `b`.
+    // The steps of all instructions that compute the same from `b`.
     let steps = |sequence: &Sequence| {
-        // Of a dot product's estimate, 1 is for a constant.
+        // The estimate of a dot product includes 1 for a constant.
         let is_dear = target.has(Feature::DotOfRegisters);
         let dots = sequence.lines().iter().filter(|line| is_dear && line.opcode.is_dot());
         let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
         (sharing * all).saturating_sub((sharing - 1) * cost_of_b(sequence, target))
     };
-    // Estimates are compared with estimates only: another strategy is not shorter by ranges.
+    // Only ranges may make it shorter: its estimate must be below all estimates without ranges.
     let mut least = steps(&constant).saturating_sub(sharing * free);
     let mut found: Option<(u32, Sequence)> = None;
     let is_simd = instruction.simd().is_some();
@@ -414,7 +416,7 @@ fn cost_of_b(sequence: &Sequence, target: Target) -> u32 {
 }
 
 /// How many constants of a sequence ptxas may move into registers first. Most instructions on words
-/// take one at most, and others take none.
+/// take at most one constant, and other instructions take none.
 fn moved_constants(sequence: &Sequence) -> u32 {
     let of = |line: &Line| {
         let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(1..)));
@@ -437,8 +439,8 @@ fn best(
     if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
 }
 
-/// The measured costs of an instruction. A text whose `.version` lacks instructions that the target
-/// has can have the sequence for the plain target, which compiles alike.
+/// The measured costs of an instruction. A text whose `.version` lacks instructions of its target
+/// can also have the sequence for the plain target, which compiles alike.
 fn costs(instruction: &Instruction, target: Target) -> impl Iterator<Item = Cost> {
     let own = instruction.cost(target);
     let plain = Target::sm(target.number);
@@ -496,16 +498,16 @@ pub(super) fn cheaper(
     }
     all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(
         || {
-            // An estimate must be well below, to be sure.
+            // An estimate must be well below the cost, because estimates are uncertain.
             let sequence = cheapest(instruction, target, semantics, gate)?;
             (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
         },
     )
 }
 
-/// A sequence for a SIMD instruction on one register that combines different lanes of it. Only those
-/// on two registers were measured. ptxas takes each lane out of a register once, so on one register
-/// it may save an instruction for each lane of both sources.
+/// A sequence for a SIMD instruction on one register that combines different lanes of it. Only
+/// instructions on two registers were measured. ptxas takes each lane out of a register once, so on
+/// one register it may save an instruction for each lane of both sources.
 fn cheaper_on_one(
     instruction: &Instruction,
     target: Target,

@@ -20,7 +20,7 @@ pub struct FreshRegisters {
     taken: [u32; CLASSES.len()],
 }
 
-/// The prefix of new names, unless the text has names with it.
+/// The prefix of new names, unless names in the text start with it.
 const PREFIX: &str = "%vptx_";
 
 /// Whether a prefix occurs nowhere in a text.
@@ -34,7 +34,7 @@ fn taken_numbers(source: &str) -> HashSet<u64> {
     let number = |at: usize| -> Option<u64> {
         let rest = &source[at + stem.len()..];
         let digits = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
-        // Numbers as they are written here: without leading zeros.
+        // New names have numbers without leading zeros.
         let is_written_so = rest[digits.len()..].starts_with('_') && !digits.starts_with('0');
         digits.parse().ok().filter(|_| is_written_so)
     };
@@ -117,7 +117,7 @@ impl FreshRegisters {
         let _ = write!(text, "{}{number}", CLASSES[class_index(class)].1);
     }
 
-    /// Appends the name of a word's register that a function keeps.
+    /// Appends the name of the register in which the function keeps a hoisted word.
     fn push_hoisted(&self, number: u32, text: &mut String) {
         let _ = write!(text, "{}k{number}", self.prefix);
     }
@@ -208,7 +208,7 @@ struct Code<'c> {
     numbers: Vec<u32>,
     /// The registers that lines read by number.
     inputs: &'c [Register],
-    /// For some lines, the number of a register of the function that holds the result.
+    /// For some lines, the number of the function's register that holds the hoisted result.
     hoisted: &'c [Option<u32>],
 }
 
@@ -228,14 +228,15 @@ pub(super) struct Body<'b> {
     pub(super) lines: &'b [Line],
     /// The registers that lines read by number.
     pub(super) inputs: &'b [Register],
-    /// For each line, the place among the inputs of the register that it depends on, if it stands
-    /// before the loop.
+    /// For each line that stands before the loop, the place among `inputs` of the only register
+    /// that the line depends on.
     pub(super) before_loop: &'b [Option<u16>],
     /// The registers that the block writes at its end.
     pub(super) outputs: &'b [(Register, Line)],
 }
 
-/// The registers that fill the holes of a template; none for a text that names all of its own.
+/// The registers that fill the holes of a template; none for a template that names all its
+/// registers.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Operands<'i> {
     pub(super) guard: Option<&'i Guard>,
@@ -318,7 +319,7 @@ impl Places {
         self.last = (start, line);
         let blanks = bytes[line..].iter().take(DEEP).take_while(|byte| b" \t".contains(byte));
         let indent = &source[line..line + blanks.count()];
-        // The indentation is usually that of the instruction before.
+        // The indentation is usually the same as for the instruction before.
         if self.line[self.line_end.len()..] != *indent {
             let level = if indent.ends_with('\t') { "\t" } else { "    " };
             self.line.truncate(self.line_end.len());
@@ -331,12 +332,12 @@ impl Places {
 }
 
 impl<'s> Surroundings<'s> {
-    /// What makes a replacement one line.
+    /// The surroundings that make a replacement one line.
     pub(super) fn of_one_line(comment: &'s str) -> Surroundings<'s> {
         Surroundings { line: " ", inner: " ", comment }
     }
 
-    /// Appends the comments inside a statement, to stand before what takes its place.
+    /// Appends the comments inside a statement, to stand before the statement's replacement.
     pub(super) fn push_comments(&self, statement: &str, text: &mut String) {
         if !statement.contains('/') {
             return;
@@ -350,8 +351,7 @@ impl<'s> Surroundings<'s> {
 }
 
 impl Template {
-    /// The template of a statement, or of a block of statements with registers of its
-    /// own.
+    /// The template of a statement, or of a block of statements that declares its own registers.
     pub(super) fn block(sequence: &Sequence, registers: &mut FreshRegisters) -> Template {
         let mut template = Template::default();
         registers.reset();
@@ -367,8 +367,8 @@ impl Template {
         template
     }
 
-    /// The template of a block that names all registers. Some lines have results that the function
-    /// keeps (see [`Template::hoisted`]), by their numbers.
+    /// The template of a block that names all registers. `numbers` has the register for each line
+    /// whose result the function keeps (see [`Template::hoisted`]).
     pub(super) fn body(
         Body { lines, inputs, outputs, .. }: Body<'_>,
         hoisted: &[Option<u32>],
@@ -404,7 +404,8 @@ impl Template {
     }
 
     /// The template of the lines of a block that depend on one register only, to stand behind the
-    /// statement that writes it. Results have these numbers; constants in registers take new ones.
+    /// statement that writes this register. The results have the registers in `numbers`; constants
+    /// in registers take new numbers.
     pub(super) fn hoisted(
         Body { lines, inputs, before_loop, .. }: Body<'_>,
         register: u16,
@@ -576,7 +577,7 @@ mod tests {
             let mut places = Places::new(&text);
             let mut at = 0;
             for _ in 0..30 {
-                // Usually onwards.
+                // Offsets usually grow.
                 at = if numbers.below(5) == 0 { 0 } else { at } + numbers.below(20);
                 if at > text.len() || !text.is_char_boundary(at) {
                     continue;

@@ -10,7 +10,7 @@ use crate::source::Span;
 use crate::syntax::{Instruction, OperandKind, StatementKind, parse_function};
 use crate::video::Register;
 
-/// The functions of a text, of which the last one that was asked for is known.
+/// The functions of a text. Only the last function that was asked for is kept.
 pub(super) struct Facts<'s> {
     source: &'s str,
     last: Option<(u32, Option<Function>)>,
@@ -23,14 +23,15 @@ struct Function {
     instructions: Vec<Known>,
     /// The innermost loop of each block.
     loops: Vec<Option<usize>>,
-    /// What the caller may have written.
+    /// The parameters: registers that the caller may have written.
     parameters: Vec<Meaning>,
 }
 
 struct Known {
     span: Span,
     result: Definition,
-    /// Whether it stands in the body of the function, and in no block inside of that.
+    /// Whether the instruction stands in the body of the function, and in no block inside of the
+    /// body.
     is_outer: bool,
 }
 
@@ -40,7 +41,7 @@ enum Definition {
     Constant(u32),
     /// The word of another register.
     Copy(Meaning),
-    /// The result is there when the instruction ends.
+    /// A result that is there when the instruction ends.
     Plain,
     Other,
 }
@@ -53,10 +54,10 @@ const PLAIN: [&str; 34] = [
     "popc", "prmt", "rem", "selp", "shf", "shl", "shr", "sub",
 ];
 
-/// A search for definitions or readers ends after so many blocks. So rewriting is linear.
+/// A search for definitions or readers ends after this many blocks, so that rewriting is linear.
 const BLOCKS: usize = 256;
 
-/// No more registers and definitions are looked at to find the value of one.
+/// At most this many definitions are looked at to find the value of one register.
 const MOST: usize = 32;
 
 /// The ranges of the results of a function's instructions, as far as they are known.
@@ -67,7 +68,8 @@ impl<'s> Facts<'s> {
         Facts { source, last: None }
     }
 
-    /// The facts where a statement stands. `None` outside of functions, and in those with errors.
+    /// The facts where a statement stands. `None` outside of functions, and in functions with
+    /// errors.
     pub(super) fn at(&mut self, statement: &VideoStatement) -> Option<Site<'_>> {
         self.at_start(statement.header?, statement.span.start)
     }
@@ -83,7 +85,7 @@ impl<'s> Facts<'s> {
         Some(Site { source: self.source, function, at })
     }
 
-    /// Room for the ranges of a function's results, of which none is known yet.
+    /// Room for the ranges of a function's results, all of them unknown.
     pub(super) fn no_results(&mut self, statement: &VideoStatement) -> Option<Results> {
         let site = self.at(statement)?;
         Some(Results(vec![None; site.function.instructions.len()]))
@@ -119,7 +121,7 @@ impl Function {
         Some(Function { instructions: instructions?, loops, parameters, graph: flow.into_graph() })
     }
 
-    /// Whether a loop has a block, perhaps in a loop inside of it.
+    /// Whether a block belongs to a loop, perhaps to a loop inside of it.
     fn is_within(&self, outer: usize, block: usize) -> bool {
         let around = |inner: &usize| self.graph.loops()[*inner].parent;
         std::iter::successors(self.loops[block], around).any(|inner| inner == outer)
@@ -165,8 +167,8 @@ impl Site<'_> {
         own.map(|it| it.meaning)
     }
 
-    /// Where the instructions start that may read what this one writes to a register, in the order
-    /// of the text. The greatest number stands for the caller, who reads results.
+    /// The starts of the instructions that may read what this instruction writes to a register, in
+    /// the order of the text. `u32::MAX` stands for the caller, who reads results.
     pub(super) fn readers(&self, register: &Register) -> Option<Vec<u32>> {
         let meaning = self.meaning(register)?;
         let readers = self.function.graph.readers_within(BLOCKS, self.at, meaning)?;
@@ -175,9 +177,9 @@ impl Site<'_> {
         Some(readers.into_iter().map(start).collect())
     }
 
-    /// The end of the instruction outside of the loop around this one, and earlier in the text,
-    /// that alone writes a register of it. What is computed from the register is the same in each
-    /// round, and what is declared there is known here.
+    /// The end of the only instruction that writes a register that this instruction reads, if it
+    /// stands outside of the loop around this instruction, and earlier in the text. What is
+    /// computed from the register is then the same in each round, and declarations there hold here.
     pub(super) fn before_loop(&self, register: &Register) -> Option<u32> {
         let Function { graph, instructions, loops, .. } = self.function;
         let inner = loops[graph.block_of(self.at)]?;
@@ -207,8 +209,8 @@ impl Site<'_> {
         found.filter(|_| !may_be_undefined)
     }
 
-    /// The range in which a register lies wherever it has a value: it holds constants and results
-    /// only, perhaps by way of other registers.
+    /// The range in which a register lies wherever it has a value, if its definitions are only
+    /// constants and results of known range, perhaps by way of other registers.
     pub(super) fn range(&self, register: &Register, results: &Results) -> Option<Range> {
         let mut range = None;
         for definition in self.definitions(register)?.0 {
@@ -229,8 +231,8 @@ impl Site<'_> {
         results.0[self.at] = Some(range);
     }
 
-    /// The definitions of the value that the instruction finds in a register, and whether it may have
-    /// none. In the place of copies, there are those of what they copy.
+    /// The definitions of the value that the instruction finds in a register, and whether the value
+    /// may be undefined. The definitions of the copied register take the place of a copy.
     fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
         let graph = &self.function.graph;
         let mut open = vec![(self.at, self.meaning(register)?)];
@@ -258,7 +260,7 @@ impl Site<'_> {
     }
 }
 
-/// The range that holds both, if it is one of signed words or of unsigned ones.
+/// The range that holds both ranges, if signed words or unsigned words can hold it.
 fn joined(one: Option<Range>, other: Range) -> Option<Range> {
     let range = match one {
         Some(one) => Range::new(one.min.min(other.min), one.max.max(other.max)),

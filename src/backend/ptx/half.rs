@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 
 const SIGN: u16 = 0x8000;
 const INFINITY: u16 = 0x7c00;
-/// GPUs give this for all that is no number.
+/// The result of GPUs for everything that is no number.
 const NAN: u16 = 0x7fff;
 const ONE: u16 = 0x3c00;
 
-/// A finite number in units of 2^-24, the smallest one above zero.
+/// A finite number in units of 2^-24, the smallest number above zero.
 fn units(half: u16) -> Option<i64> {
     let (exponent, fraction) = (half >> 10 & 31, i64::from(half & 0x3ff));
     let magnitude = match exponent {
@@ -23,11 +23,11 @@ fn is_nan(half: u16) -> bool {
     half & !SIGN > INFINITY
 }
 
-/// The number nearest to some units.
+/// The half nearest to a number of units.
 fn nearest(units: i64) -> u16 {
     let sign = if units < 0 { SIGN } else { 0 };
     let magnitude = units.unsigned_abs();
-    // A half has 11 bits of a number.
+    // A half has 11 significant bits.
     let shift = (64 - magnitude.leading_zeros()).saturating_sub(11);
     let (kept, rest) = (magnitude >> shift, magnitude & ((1 << shift) - 1));
     let is_up = match (2 * rest).cmp(&(1 << shift)) {
@@ -35,7 +35,7 @@ fn nearest(units: i64) -> u16 {
         Ordering::Equal => kept & 1 == 1,
         Ordering::Greater => true,
     };
-    // The first of these bits, if it is set, counts as one of the exponent.
+    // The highest of the kept bits, if it is set, adds 1 to the exponent.
     let bits = (u64::from(shift) << 10) + kept + u64::from(is_up);
     sign | bits.min(INFINITY.into()) as u16
 }
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// The bits of small numbers are their multiples of the smallest one.
+    /// The bits of a small half are its multiple of the smallest number above zero.
     #[test]
     fn small_numbers_are_integers() {
         let half = |value: i32| value.unsigned_abs() as u16 | if value < 0 { SIGN } else { 0 };

@@ -29,14 +29,14 @@ use layout::Layout;
 pub struct Group {
     /// The number of instructions.
     pub members: usize,
-    /// The block stands in the place of this one of them, counted from 0. Later ones move up to
-    /// it, over statements that read results of earlier ones.
+    /// The block stands in the place of the instruction with this number, counted from 0. Later
+    /// instructions move up to it, over statements that read results of earlier instructions.
     pub place: usize,
     layout: Layout,
     inputs: Vec<Register>,
     lines: Vec<Line>,
-    /// For each line, the place of the register that it depends on among the inputs, if it stands
-    /// before the loop.
+    /// For each line that stands before the loop, the place among `inputs` of the only register
+    /// that the line depends on.
     before_loop: Vec<Option<u16>>,
     outputs: Vec<(Register, Line)>,
 }
@@ -91,7 +91,7 @@ impl Group {
         Body { lines, inputs, before_loop, outputs }
     }
 
-    /// The machine instructions that it takes.
+    /// The machine instructions of the block.
     pub(super) fn cost(&self, target: Target) -> Count {
         let packed: Vec<Line> = self.outputs.iter().map(|(_, line)| *line).collect();
         Count::of(&self.lines, &packed, &self.before_loop, target)
@@ -101,26 +101,26 @@ impl Group {
 /// At most this many instructions make a group.
 const MOST: usize = 24;
 
-/// A SIMD instruction that may be in a group. Each lane has its place in all words.
+/// A SIMD instruction that may be in a group. A lane has the same place in all words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'m> {
     width: LaneWidth,
     kind: Kind,
     d: &'m Register,
     sources: [&'m Register; 2],
-    /// Its value does not matter, as all lanes are written.
+    /// The value of `c` does not matter, as all lanes are written.
     c: &'m Register,
     uses: Uses,
 }
 
-/// The data flow of a step that is one of several.
+/// The data flow of a step among several steps.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
-    /// Whether others than later steps may read its result.
+    /// Whether anything but later steps may read the result.
     is_read_outside: bool,
-    /// The place of the last step that reads it, or 0.
+    /// The place of the last step that reads the result, or 0.
     last: usize,
-    /// Its own place.
+    /// The place of this step.
     place: usize,
     /// Whether each source has the same value in all rounds of the loop around the steps.
     are_before_loop: [bool; 2],
@@ -135,7 +135,7 @@ impl Uses {
 pub(super) struct Run<'m> {
     layouts: Vec<Layout>,
     pub(super) steps: Vec<Step<'m>>,
-    /// How many of them stand before the first statement that names a register of theirs.
+    /// The number of steps before the first statement that names a register of an earlier step.
     before: usize,
 }
 
@@ -152,9 +152,9 @@ enum Action {
         dtype: Type,
         saturate: bool,
     },
-    /// 1 where the difference of two sources is negative, or else where it is not.
+    /// 1 where the difference of two sources is negative or, if `is_negated`, where it is not.
     Less {
-        /// Whether it is the second source less the first one.
+        /// Whether the difference is the second source minus the first.
         is_swapped: bool,
         is_negated: bool,
     },
@@ -181,13 +181,13 @@ impl<'m> Step<'m> {
         })
     }
 
-    /// Whether these are its sources, in some order.
+    /// Whether the step has these sources, in some order.
     fn has_sources(&self, [x, y]: [&Register; 2]) -> bool {
         let [a, b] = self.sources;
         (a.names_same(x) && b.names_same(y)) || (a.names_same(y) && b.names_same(x))
     }
 
-    /// Whether one of its registers is among some names.
+    /// Whether one of the step's registers is among some names.
     fn is_named_in(&self, names: &[Name<'_>]) -> bool {
         let [a, b] = self.sources;
         [self.d, a, b].iter().any(|register| names.contains(&numbered(register.name())))
@@ -205,8 +205,8 @@ fn less(compare: Compare) -> Option<Action> {
     Some(Action::Less { is_swapped, is_negated })
 }
 
-/// The instructions that may be a group together with the first of some statements, if the text
-/// may have what a group needs.
+/// The steps from the first statement on that may form a group. `None` if the first statement is no
+/// step, or the text may use no layout for it.
 pub(super) fn run<'m>(
     source: &str,
     statements: &'m [VideoStatement],
@@ -218,7 +218,7 @@ pub(super) fn run<'m>(
         return None;
     }
     let mut run = Run { layouts, steps: Vec::new(), before: 0 };
-    // The names in statements that later steps have to move over.
+    // The names in statements that later steps must move over.
     let mut moved_over: Vec<Name<'_>> = Vec::new();
     let mut end = 0;
     for statement in statements.iter().take(MOST) {
@@ -229,7 +229,8 @@ pub(super) fn run<'m>(
             run.before = 1;
         } else {
             let Some(names) = names_between(source, end, statement.span.start) else { break };
-            // Steps before these statements move over them, too, unless one of them is named.
+            // If these statements name no register of an earlier step, earlier steps move down over
+            // them.
             let are_named = run.steps.iter().any(|step| step.is_named_in(&names));
             if run.before < run.steps.len() || are_named {
                 moved_over.extend(names);
@@ -247,7 +248,7 @@ pub(super) fn run<'m>(
 }
 
 impl Run<'_> {
-    /// Finds the data flow of each step. The steps are these statements.
+    /// Finds the data flow of each step. `statements` are the statements of the steps.
     pub(super) fn find_uses(&mut self, statements: &[VideoStatement], facts: &mut Facts<'_>) {
         let statements = &statements[..self.steps.len()];
         for (place, (step, statement)) in self.steps.iter_mut().zip(statements).enumerate() {
@@ -255,13 +256,13 @@ impl Run<'_> {
             let Some(site) = facts.at(statement) else { continue };
             step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
             let Some(readers) = site.readers(step.d) else { continue };
-            // In an example, nothing may read the result at all: it stays.
+            // In an example, nothing may read the result at all: the result stays.
             step.uses.is_read_outside = readers.is_empty();
             for reader in readers {
                 let start = |it: &VideoStatement| it.span.start;
                 match statements.binary_search_by_key(&reader, start) {
                     Ok(later) if later > place => step.uses.last = step.uses.last.max(later),
-                    // In the next round of a loop, the result is read from outside.
+                    // A reader in the next round of a loop counts as outside.
                     _ => step.uses.is_read_outside = true,
                 }
             }
@@ -269,8 +270,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether statements that follow may be a group together with all of these, if all but the last
-/// had that answer.
+/// Whether further statements may form a group with all of these statements, if the answer was yes
+/// without the last one.
 pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
     let width = |statement: &VideoStatement| {
         let width = Step::of(statement)?.width;
@@ -299,8 +300,8 @@ pub(super) fn has_equal(run: &Run<'_>) -> bool {
     block(run.layouts[0], &run.steps).has_equal()
 }
 
-/// Whether some of the first steps may cost less as a group, whatever reads their results: at least
-/// something reads the last one.
+/// Whether some of the first steps may cost less as a group, whatever reads their results. Only the
+/// last result is sure to be read.
 pub(super) fn may_save(run: &Run<'_>, alone: &[u32], target: Target) -> bool {
     let steps = run.steps.iter().zip(alone).enumerate().map(|(place, (step, cost))| {
         let uses = Uses { is_read_outside: false, last: place + 1, place, ..Uses::UNKNOWN };
@@ -313,9 +314,9 @@ pub(super) fn may_save(run: &Run<'_>, alone: &[u32], target: Target) -> bool {
     layouts.any(|layout| saving(*layout, &steps, target).is_some())
 }
 
-/// The group of the first steps that saves most, if one costs less than its members do one by
-/// one, and if none saves more that starts with the next step. Otherwise the number of steps that
-/// stay alone.
+/// The group of the first steps that saves most, if it costs less than its members one by one, and
+/// if no group that starts with the next step saves more. Otherwise, the number of steps that stay
+/// alone.
 pub(super) fn best(
     run: &Run<'_>,
     alone: &[u32],
@@ -325,9 +326,9 @@ pub(super) fn best(
     let steps = &run.steps[..];
     let is_needed = block(run.layouts[0], steps).needed();
     let from = |first: usize| {
-        // The steps whose names are clear.
+        // The steps before the first one with ambiguous names.
         let steps = (first..is_needed.len()).map(|at| {
-            // ptxas may move an instruction on such registers out of the loop.
+            // ptxas may move an instruction on such sources out of the loop.
             let is_before_loop = steps[at].uses.are_before_loop == [true; 2];
             let cost = if is_needed[at] && !is_before_loop { alone[at] } else { 0 };
             let Shared { first: same, last } = shared[at];
@@ -346,7 +347,7 @@ pub(super) fn best(
         best
     };
     let Some(Saving { layout, members, saved }) = from(0) else {
-        // The others are tried again, together with those after them.
+        // The other steps are tried again, together with later ones.
         return Err(steps.len().div_ceil(2));
     };
     if from(1).is_some_and(|other| other.saved > saved) {
@@ -356,7 +357,7 @@ pub(super) fn best(
     Ok(block.group(members.min(run.before) - 1))
 }
 
-/// The first steps whose names are clearly one register or two.
+/// The first steps, up to one with ambiguous names: two names that may be one register or two.
 fn block<'m>(layout: Layout, steps: &[Step<'m>]) -> Block<'m> {
     let mut block = Block::new(layout);
     for step in steps {
@@ -375,24 +376,25 @@ struct Saving {
     saved: u32,
 }
 
-/// A step that may be the next one of a group.
+/// A step that may be the next member of a group.
 struct Candidate<'s, 'm> {
     step: &'s Step<'m>,
-    /// The machine instructions that it takes alone.
+    /// The machine instructions of the step alone.
     cost: u32,
-    /// The last step with the same sources; the greatest number if one stands before these.
+    /// The last step with the same sources; `usize::MAX` if an earlier instruction has these
+    /// sources.
     last: usize,
 }
 
-/// The steps that compare the same sources as a step.
+/// The first and the last step with the same sources as a step.
 pub(super) struct Shared {
-    /// The first one, itself perhaps. `None` if an instruction before all steps does.
+    /// `None` if an instruction before all steps has the same sources.
     first: Option<usize>,
     last: usize,
 }
 
 impl Shared {
-    /// Those of each step, after instructions with such sources.
+    /// The result for each step; `before` has the sources of earlier instructions.
     pub(super) fn of_each<'r>(
         steps: &[Step<'_>],
         before: impl Iterator<Item = &'r [Register; 2]>,
@@ -415,7 +417,8 @@ fn saving(layout: Layout, steps: &[Candidate<'_, '_>], target: Target) -> Option
     for (at, candidate) in steps.iter().enumerate() {
         block.push(candidate.step);
         sum += candidate.cost;
-        // Instructions outside make use of a member's comparison, but not of the block's.
+        // ptxas shares a member's comparison with instructions outside, but not a block's
+        // comparison.
         let shared = steps[..=at].iter().filter(|it| it.last > at).count() as u32;
         let before = sum.saturating_sub(SHARED * shared);
         let Count { instructions, before_loop, weight } = block.cost(target);
@@ -435,9 +438,9 @@ fn saving(layout: Layout, steps: &[Candidate<'_, '_>], target: Target) -> Option
 /// The machine instructions of a comparison that another step shares.
 const SHARED: u32 = 3;
 
-/// A group must save more than this, and more by one for each value or pair of values that members
-/// read again: ptxas computes some of what two members need once.
+/// A group must save more than this plus one for each value or pair of values that members read
+/// again: ptxas computes some common subexpressions of members once.
 fn margin(layout: Layout, target: Target) -> u32 {
-    // ptxas may join two constants of a layout, and move one of them into a register.
+    // ptxas may join two constants of a layout, and may move a constant into a register.
     if matches!(layout, Layout::Floats(_)) || target.has(Feature::JoinedConstants) { 2 } else { 1 }
 }

@@ -1,9 +1,9 @@
 //! Video instructions as ordinary PTX.
 //!
 //! Several strategies give sequences that compute what an instruction means under one
-//! [`Semantics`]. [`Instruction::to_ptx`] writes the cheapest of them, and [`rewrite()`]
-//! does so to a whole module, where the sequence is cheaper than what ptxas itself makes
-//! of the instruction.
+//! [`Semantics`]. [`Instruction::to_ptx`] writes the cheapest sequence, and [`rewrite()`] replaces
+//! the instructions of a whole module where the sequence is cheaper than what ptxas itself makes of
+//! the instruction.
 //!
 //! ```
 //! use vptx::backend::ptx::RewriteOptions;
@@ -79,18 +79,19 @@ const SUBTRACT: u8 = 1;
 const DOT: u8 = 2;
 const PACK: u8 = 4;
 const WIDE: u8 = 8;
-/// The strategies below this one that compute one value after the other.
+/// The number of strategies that compute one value after the other.
 const WORDS: u8 = 16;
-/// The bit of a strategy of these that finds limits that neighbours share. It has no number in the
+/// A further bit of such a strategy, for limits that neighbours share. It has no number in the
 /// table.
 const LIMITS: u8 = 32;
-/// The bit of a strategy that computes all lanes at once. It has further bits of its own.
+/// The bit of a strategy that computes all lanes at once, which has the bits below.
 const PARALLEL: u8 = 64;
 const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
-/// The strategies that compute all lanes at once are fewer than this.
+/// The number of strategies that compute all lanes at once.
 const MEANS: u8 = 4;
-/// Limits of halves that neighbours share. Nobody asks for it but these, so it is not among the others.
+/// The bit for limits of halves that neighbours share. Only shared limits use it, so `MEANS` leaves
+/// it out.
 const SHARED: u8 = 4;
 /// The strategy that computes two lanes of bytes at a time.
 const PAIRS: u8 = 96;
@@ -103,7 +104,7 @@ impl Strategy {
         Strategy::words().chain((PARALLEL..PARALLEL + MEANS).chain([PAIRS, NATIVE]).map(Strategy))
     }
 
-    /// Those that compute one value after the other.
+    /// The strategies that compute one value after the other.
     fn words() -> impl Iterator<Item = Strategy> {
         (0..WORDS).map(Strategy)
     }
@@ -133,8 +134,8 @@ impl Strategy {
         self.sequence_within(instruction, [None; 3], semantics, gate)
     }
 
-    /// The same for sources that lie in ranges. Strategies for all lanes at once make use of those
-    /// that are 0.
+    /// The same for sources that lie in ranges. Of these, strategies for all lanes at once use only
+    /// ranges that are 0.
     fn sequence_within(
         self,
         instruction: &Instruction,
@@ -142,7 +143,7 @@ impl Strategy {
         semantics: Semantics,
         gate: Gate,
     ) -> Option<Sequence> {
-        // Its other instructions are older, but not their costs.
+        // The other instructions of this strategy are older, but their costs are not.
         if self.0 == NATIVE && !gate.has(Opcode::Add4.needs()) {
             return None;
         }
@@ -211,7 +212,7 @@ impl fmt::Display for Strategy {
 }
 
 /// The values that a sequence reads for each source: constants are known, and
-/// a register that stands in two places is one.
+/// a register in two places is read as one value.
 fn inputs(instruction: &Instruction) -> [Arg; 3] {
     let sources = instruction.sources();
     let constants = constants(&instruction.operation);

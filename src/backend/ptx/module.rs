@@ -28,24 +28,23 @@ pub(crate) use rewriter::{Decision, FormOutcome, Rewriter, Visited};
 pub struct RewriteOptions {
     /// The target that costs are counted for; the module's own if `None`.
     pub target: Option<Target>,
-    /// The semantics of the new PTX: by default that of the code that ptxas 13
-    /// emits now.
+    /// The semantics of the new PTX: by default the semantics of the code that ptxas 13 emits now.
     pub semantics: Semantics,
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
     pub all: bool,
-    /// Let one SIMD instruction's replacement take the place of several scalar instructions
-    /// that fill a word part by part or add to one sum, and one block that of several SIMD
-    /// instructions on bytes or halves, where that is cheaper still. Lines of such a block may stand
-    /// before the loop around it. Also let an instruction profit from
+    /// See several instructions as one, where that is cheaper still. One SIMD instruction's
+    /// replacement takes the place of several scalar instructions that fill a word part by part or
+    /// add to one sum. One block takes the place of several SIMD instructions on bytes or halves;
+    /// lines of such a block may stand before the loop around it. An instruction profits from
     /// others: from a comparison or limits that it shares, from a `mov` that makes a source a
-    /// constant, and from results whose range is known. And let a product with 255 that makes a
-    /// mask of a comparison's flags become that comparison's mask.
+    /// constant, and from results whose range is known. A product with 255 that makes a mask of a
+    /// comparison's flags becomes that comparison's mask.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
-    /// Write as many line breaks as there were, so that every other statement keeps its
-    /// line. Comments inside an instruction are left out.
+    /// Write as many line breaks as there were, so that all other statements keep their lines.
+    /// Comments inside an instruction are left out.
     pub(crate) keep_lines: bool,
 }
 
@@ -91,7 +90,7 @@ impl RewriteOptions {
         self
     }
 
-    /// These options, with every other statement on its line.
+    /// These options, with all other statements on their lines.
     #[must_use]
     pub(crate) fn keeping_lines(mut self) -> RewriteOptions {
         self.keep_lines = true;
@@ -113,7 +112,7 @@ pub enum RewriteError {
     /// The cheapest sequence depends on the target.
     #[error("the module has no `.target`, and none is given")]
     NoTarget,
-    /// What is not understood is left alone: the syntax errors of the text, at least one.
+    /// The syntax errors of the text, at least one. What is not understood is left alone.
     #[error("{}", .0.first().map_or("not PTX", |first| &first.message))]
     Syntax(Vec<Diagnostic>),
 }
@@ -131,9 +130,9 @@ impl From<NoTarget> for RewriteError {
 /// The fate of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Ordinary PTX replaces the instruction. A register that always holds the same constant may
-    /// be that constant in it, and other registers may have to lie in a range, as they always do
-    /// in the module.
+    /// Ordinary PTX replaces the instruction. A register that always holds the same constant may be
+    /// that constant in the new code, and other registers may have to lie in a range, as they
+    /// always do in the module.
     Rewritten(Sequence),
     /// Ordinary PTX replaces the instruction together with those right before it that are
     /// [`Outcome::Absorbed`].
@@ -142,8 +141,8 @@ pub enum Outcome {
     /// [`Outcome::Absorbed`]: as many before it as [`Group::place`], and the other members after
     /// it.
     Grouped(Box<Group>),
-    /// The instruction goes: a neighbour that is [`Outcome::Fused`] or [`Outcome::Grouped`] does
-    /// its work, too.
+    /// The instruction is removed: a neighbour that is [`Outcome::Fused`] or [`Outcome::Grouped`]
+    /// also does its work.
     Absorbed,
     /// The instruction stays: nothing is cheaper.
     Kept,
@@ -176,9 +175,9 @@ pub struct Change<'m> {
     /// Whether it is rewritten.
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if exactly that
-    /// was not measured. A replacement on known constants or ranges costs at most as much as this,
-    /// which is the cost on any registers. The replacement of several instructions counts where it
-    /// stands, and nothing at the others. That of a group is counted, not measured.
+    /// was not measured. A replacement for known constants or ranges costs at most this: the cost
+    /// on any registers. The replacement of several instructions counts at the instruction whose
+    /// place it takes, and as nothing at the others. The cost of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
@@ -200,8 +199,8 @@ impl Rewritten<'_> {
         &self.edits
     }
 
-    /// The new text. Outside the rewritten statements, and but for lines inserted before a loop, it
-    /// equals the module's text, byte for byte.
+    /// The new text. It equals the module's text, byte for byte, except in rewritten statements and
+    /// in lines inserted before a loop.
     pub fn text(&self) -> String {
         applied(self.source, &self.edits)
     }
@@ -216,15 +215,16 @@ impl Rewritten<'_> {
 /// the one instruction that writes `d`. Comments inside an instruction stand before its
 /// replacement.
 ///
-/// Scalar instructions without guards that stand one after the other, and fill parts of a word
-/// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
-/// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
-/// of the others. Neighbouring SIMD instructions that cost less as one block on wider lanes
-/// become one, in the place of one of them. Its lines that are the same in each round of a loop
-/// stand before that, right behind a statement. SIMD minima and maxima compare in the direction of
-/// their neighbours, and a register that always holds the same constant may become that constant.
-/// Scalar instructions without a guard, on results of others, may have a sequence for the range of
-/// these results only. A `mul.lo` that makes a mask of flags becomes the mask of their comparison.
+/// Scalar instructions without guards that stand one after the other, and fill parts of a word or
+/// add to a sum from parts of two others, may become one SIMD instruction or one sum of products.
+/// If its code is cheaper than theirs, this code takes the place of the last instruction, and the
+/// others are removed. Neighbouring SIMD instructions that cost less as one block on wider lanes
+/// become that block, in the place of one of them. Lines of the block that are the same in each
+/// round of a loop stand before the loop, right behind a statement. SIMD minima and maxima compare
+/// in the direction of their neighbours, and a register that always holds the same constant may
+/// become that constant. Scalar instructions without a guard, on results of others, may get a
+/// sequence that holds only for the range of these results. A `mul.lo` that makes a mask of flags
+/// becomes the mask of their comparison.
 ///
 /// # Errors
 /// When the text has syntax errors, and when neither the options nor the module name a target.

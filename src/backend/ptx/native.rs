@@ -58,7 +58,7 @@ impl Slots {
         all.min_by_key(moves).unwrap_or(Slots { pairs: [None; 4], results: [None; 4] })
     }
 
-    /// `None` if two different pairs have one place.
+    /// `None` if two different pairs need the same place.
     fn new(
         lanes: &[(usize, [usize; 2])],
         place: impl Fn(usize, [usize; 2]) -> usize,
@@ -232,8 +232,8 @@ impl Native {
         self.builder.push(opcode, &[x, y])
     }
 
-    /// Differences clamped to the type of both operands, with some bits flipped in the first one
-    /// before, and in the result.
+    /// Differences clamped to the type of both operands. Before, some bits of the first operand are
+    /// flipped; afterwards, some bits of the result.
     fn sub_sat(&mut self, ty: Type, (x, before): (Arg, u32), y: Arg, after: u32) -> Arg {
         if self.is_bytes() {
             let x = self.flipped(x, before);
@@ -245,7 +245,7 @@ impl Native {
             let most = self.max(ty, x, y);
             return self.sub(most, y);
         }
-        // The complement of a lane is its limit less the lane.
+        // The complement of a lane is the lane's limit minus the lane.
         let x = self.flipped(x, !before);
         let sum = self.add_sat(ty, x, y);
         self.flipped(sum, !after)
@@ -288,7 +288,7 @@ impl Native {
                 self.add(positive, word(self.each(quarter)))
             }
             (SimdOp::Avrg, Some(Type::S32)) => self.saturated_average(x, y),
-            // Another strategy computes these with as few instructions.
+            // Another strategy computes these averages with as few instructions.
             (SimdOp::Avrg, None) => return None,
         })
     }
@@ -297,7 +297,7 @@ impl Native {
     fn saturated_average(&mut self, x: Arg, y: Arg) -> Arg {
         let (x, y) = self.in_order(x, y);
         let ones = self.each(1);
-        // Not 0 where the exact sum is positive. An odd sum that is not is rounded down.
+        // `up` is 1 where the exact sum is positive. Other odd sums are rounded down.
         let flipped = self.flipped(x, self.top());
         let sum = self.add_sat(Type::S32, flipped, y);
         let sum = self.flipped(sum, self.top());
@@ -318,7 +318,7 @@ impl Native {
         self.signed_average(x, y, bits)
     }
 
-    /// The operands, the unsigned one first.
+    /// The operands: the unsigned operand first.
     fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
         if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
     }
@@ -337,7 +337,7 @@ impl Native {
                     self.sub(y, least)
                 }
                 (Type::S32, Type::U32) => {
-                    // The clamped sum has the sign of the exact one.
+                    // The clamped sum has the sign of the exact sum.
                     let sum = self.add_sat(atype, x, y);
                     let negative = self.builder.permute(sum, word(0), spreading(self.simd.bits));
                     let whole = self.add(x, y);
@@ -347,7 +347,7 @@ impl Native {
             };
         }
         let (x, y) = self.in_order(x, y);
-        // Moved by half the range, the sum and one operand have the other operand's type.
+        // Moved by half the range, the sum and one operand have the type of the other operand.
         let (x, y, ty) = match dtype {
             Type::U32 => (self.flipped(x, top), y, Type::S32),
             Type::S32 => (x, self.flipped(y, top), Type::U32),
@@ -377,7 +377,8 @@ impl Native {
             }
             (Type::U32, _, _) => self.sub_sat(Type::S32, (x, top), y, top),
             (Type::S32, _, _) => {
-                // Moved by half the range, it is the sum of x and 128 - y, which is at least 1.
+                // Moved by half the range, the difference is x plus 128 - y, a summand of at least
+                // 1.
                 let (ones, rest) = (word(self.each(1)), self.flipped(y, !top));
                 let rest = self.add_sat(Type::U32, rest, ones);
                 let sum = self.add_sat(Type::U32, x, rest);
@@ -391,8 +392,9 @@ impl Native {
         let (x, y, ty) = if self.simd.atype == self.simd.btype {
             (x, y, self.simd.atype)
         } else {
-            // A minimum is at most the signed lane, a maximum at least the unsigned lane. The
-            // other one is clamped to the result's type, as is the unsigned lane if the result is.
+            // A minimum is at most the signed lane, a maximum at least the unsigned lane. The other
+            // lane is clamped to the result's type. So is the unsigned lane if the result is
+            // clamped.
             let (x, y) = self.in_order(x, y);
             if least || saturated == Some(Type::S32) {
                 let greatest = self.greatest();
@@ -442,7 +444,7 @@ impl Native {
         };
         let (x, y) = self.in_order(x, y);
         let positive = self.relu(y);
-        // One of both differences is 0.
+        // One of the two differences is 0.
         let less = self.sub_sat(Type::U32, (positive, 0), x, 0);
         let more = self.sub_sat(Type::S32, (x, self.top()), y, self.top());
         let amount = self.builder.or(less, more);
@@ -453,8 +455,8 @@ impl Native {
         self.min(Type::U32, amount, greatest)
     }
 
-    /// Half of the bits that one operand has and the other has not. With the bits that both have,
-    /// it makes half of a sum: x + y = 2 (x & y) + (x ^ y).
+    /// Half of the bits that exactly one operand has. Together with the bits that both operands
+    /// have, this makes half of a sum: x + y = 2 (x & y) + (x ^ y).
     fn half(&mut self, x: Arg, y: Arg) -> Arg {
         let ones = word(self.each(1));
         let differ = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
@@ -482,15 +484,16 @@ impl Native {
         self.signed_average(x, y, word(self.top() | self.each(1)))
     }
 
-    /// The average of signed lanes, rounded up where the lowest of some bits is set. The top bit
-    /// always is: the sign of one operand stays where it is, being also that of its half.
+    /// The average of signed lanes, rounded up where the lowest bit of `bits` is set. The top bit
+    /// of `bits` is always set, so the sign of one operand stays: it is also the sign of the
+    /// operand's half.
     fn signed_average(&mut self, x: Arg, y: Arg, bits: Arg) -> Arg {
         let half = self.half(x, y);
         let both = self.builder.lop3(x, y, bits, |x, y, bit| (x & y) | ((x | y) & bit));
         self.add(both, half)
     }
 
-    /// 1 in each lane where a comparison holds, as far as that bit of `ones` is set.
+    /// 1 in each lane where a comparison holds, if the lane's bit of `ones` is set.
     fn flags(&mut self, compare: Compare, x: Arg, y: Arg, ones: u32) -> Arg {
         let (atype, btype, top) = (self.simd.atype, self.simd.btype, self.top());
         let is_same = atype == btype;
@@ -530,7 +533,7 @@ impl Native {
         self.not_zero(more, is_negated, ones)
     }
 
-    /// 1 in each lane that is not 0 or, if negated, that is 0, as far as that bit of `ones` is set.
+    /// 1 in each lane that is not 0 or, if negated, that is 0, if the lane's bit of `ones` is set.
     fn not_zero(&mut self, lanes: Arg, is_negated: bool, ones: u32) -> Arg {
         if is_negated && self.is_bytes() {
             return self.sub_sat(Type::U32, (word(ones), 0), lanes, 0);
@@ -576,7 +579,7 @@ impl Native {
         self.builder.push(Opcode::Dot4(Type::S32, Type::S32), &[signs, signs, self.inputs[2]])
     }
 
-    /// `sum` plus lanes, each so often.
+    /// `sum` plus the lanes, each times its count.
     fn dot(&mut self, lanes: Arg, ty: Type, counts: [i32; 4], sum: Arg) -> Arg {
         let dot = if self.is_bytes() { Opcode::Dot4 } else { Opcode::Dot2 };
         self.builder.push(dot(ty, Type::S32), &[lanes, word(bytes(counts)), sum])
@@ -587,7 +590,7 @@ impl Native {
         let (counts, c) = (self.slots.counts(), self.inputs[2]);
         let (atype, is_same) = (self.simd.atype, self.simd.atype == self.simd.btype);
         if op == SimdOp::AbsDiff && !is_same {
-            // They have nine bits.
+            // The differences have nine bits.
             let (most, least) = self.mixed_extrema(x, y);
             let sum = self.dot(most, Type::U32, counts, c);
             return Some(self.dot(least, Type::S32, counts.map(|count| -count), sum));
@@ -608,8 +611,8 @@ impl Native {
         Some(self.dot(results, ty, counts, c))
     }
 
-    /// `c` plus sums or differences. Each operand is added by itself, from where its lanes are if
-    /// that is at most two words.
+    /// `c` plus sums or differences. Each operand is added by itself: from the registers that hold
+    /// its lanes, if these are at most two words.
     fn sums(&mut self, op: SimdOp) -> Arg {
         let (count, counts) = (self.simd.lanes() as usize, self.slots.counts());
         let types = [self.simd.atype, self.simd.btype];
@@ -639,7 +642,7 @@ impl Native {
         if let ([(x, xtype, [a, b, ..]), (y, ytype, [c0, d0, ..])], false) =
             (&terms[..], self.is_bytes())
         {
-            // The weights of both are halves of one constant.
+            // The weights of both operands are halves of one constant.
             let weights = word(bytes([*a, *b, *c0, *d0]));
             let sum = self.builder.push(Opcode::Dot2(*xtype, Type::S32), &[*x, weights, c]);
             return self.builder.push(Opcode::Dot2High(*ytype, Type::S32), &[*y, weights, sum]);

@@ -73,10 +73,10 @@ impl Value for Predicate {
 
 /// A part of an opcode, such as a type.
 pub(super) trait Part: Copy + 'static {
-    /// Its values; of a truth table, some.
+    /// All values of the part; for a truth table, some values.
     const ALL: &'static [Self];
 
-    /// What stands for it in a text.
+    /// The text of the value in an opcode.
     fn text(self) -> &'static str;
 }
 
@@ -99,7 +99,7 @@ impl Part for Compare {
 impl Part for u8 {
     const ALL: &'static [u8] = &[0x1b, 0xe4];
 
-    /// It is an operand.
+    /// A truth table is an operand.
     fn text(self) -> &'static str {
         ""
     }
@@ -141,7 +141,7 @@ pub(super) struct Facts {
     other_cost: Option<(Feature, bool, u32)>,
     /// Without this feature, the instruction has the weight of four sums.
     fast_with: Option<Feature>,
-    /// Whether ptxas makes one machine instruction of it and a sum.
+    /// Whether ptxas makes one machine instruction of this instruction and a sum.
     pub(super) joins_sums: bool,
     /// Whether ptxas first moves a constant into a register.
     pub(super) moves_constants: bool,
@@ -195,7 +195,7 @@ impl Facts {
         Facts { operands: Some(operands), ..self }
     }
 
-    /// The machine instructions on a target, about.
+    /// The approximate number of machine instructions on a target.
     pub(super) fn cost(&self, target: Target) -> u32 {
         match self.other_cost {
             Some((feature, with, cost)) if target.has(feature) == with => cost,
@@ -203,7 +203,7 @@ impl Facts {
         }
     }
 
-    /// How many sums take as long as each of its machine instructions.
+    /// How many sums take as long as each of these machine instructions.
     pub(super) fn weight(&self, target: Target) -> u32 {
         if self.fast_with.is_none_or(|feature| target.has(feature)) { 1 } else { 4 }
     }
@@ -272,7 +272,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// The value of a line that need not be written, by the rules of its row.
+            /// The value of a line that need not be written, by the rules of the opcode's row.
             pub(super) fn folded(self, args: [Arg; 3]) -> Option<Arg> {
                 match self {
                     $(Opcode::$name $(($($part),+))? => {
@@ -307,10 +307,10 @@ macro_rules! opcodes {
     };
 }
 
-// A row: what is written; the arguments and the result; what the target must have, and facts that
-// are not the usual ones (`Facts`); and `fold`, which arguments give a value that is there already.
-// The texts after the first are only read. A letter of a type that is no part of the opcode may be
-// any there.
+// A row has: the texts; the arguments and the result; the feature that the target must have, and
+// unusual facts (`Facts`); and `fold`, the arguments for which the result is an existing value. The
+// first text is written; further texts are only read. A type letter that is no part of the opcode
+// may be any letter in a text that is read.
 opcodes! {
     /// Copy of a word.
     Move "mov.b32" (x: Word) -> Word { x }
@@ -338,15 +338,15 @@ opcodes! {
     /// Absolute value of a signed word.
     Abs "abs.s32" (x: Word) -> Word { signed(x).unsigned_abs() }
         Video
-    /// Bits in both.
+    /// Bits in both words.
     And "and.b32" (x: Word, y: Word) -> Word { x & y }
         Video.commutes()
         fold { x == y || y == ONES => x, x == ONES => y, x == ZERO || y == ZERO => ZERO }
-    /// Bits in either.
+    /// Bits in at least one of the words.
     Or "or.b32" (x: Word, y: Word) -> Word { x | y }
         Video.commutes()
         fold { x == ZERO => y, y == ZERO || x == y => x }
-    /// Bits in one.
+    /// Bits in exactly one of the words.
     Xor "xor.b32" (x: Word, y: Word) -> Word { x ^ y }
         Video.commutes()
         fold { x == ZERO => y, y == ZERO => x, x == y => ZERO }
@@ -448,7 +448,7 @@ opcodes! {
     /// The upper half of a word.
     HighHalf "mov.b32" (x: Word) -> Half { (x >> 16) as Half }
         Video.costs(0).written("{_, d}, x")
-    /// The negative of a half, modulo 2^16. ptxas makes it part of a sum of halves.
+    /// The negative of a half, modulo 2^16. ptxas makes this negation part of a sum of halves.
     NegateHalf "neg.s16" (x: Half) -> Half { x.wrapping_neg() }
         Video.costs(0)
     /// A word of two halves: the first in the lower.
@@ -647,7 +647,7 @@ impl Opcode {
         self.facts().operands.unwrap_or(usual)
     }
 
-    /// Whether it takes no constants: the instructions on lanes.
+    /// Whether the instruction takes no constants: an instruction on lanes.
     pub(super) fn takes_registers_only(self) -> bool {
         matches!(
             self.needs(),
@@ -669,12 +669,12 @@ fn signed(word: Word) -> i32 {
     word.cast_signed()
 }
 
-/// The number that a word of a type is.
+/// The number that a word holds, read as a type.
 fn number(word: Word, ty: Type) -> i64 {
     if ty == Type::S32 { signed(word).into() } else { word.into() }
 }
 
-/// The number that 64 bits are.
+/// The number that 64 bits hold, read as a type.
 fn wide_number(wide: Wide, ty: Type) -> i128 {
     if ty == Type::S32 { wide.cast_signed().into() } else { wide.into() }
 }

@@ -13,7 +13,7 @@ use crate::video::{Operation, SimdOp};
 const ONES: u32 = 0x1_0001;
 /// The number of a zero byte in a `prmt` of a register and 0.
 const ZERO: u32 = 4;
-/// Added to the number of the low byte of a half, the number of copies of the half's sign.
+/// The number of a half's low byte plus this is the number of copies of the half's sign.
 const SIGN: u32 = 1 + 8;
 
 /// The bytes in the halves of a word.
@@ -60,7 +60,7 @@ pub(super) fn compile(operation: &Operation, inputs: [Arg; 3]) -> Option<Sequenc
     Some(pairs.builder.finish(result))
 }
 
-/// Whether other strategies add results with fewer instructions, or pairs cannot hold them.
+/// Whether other strategies add results with fewer instructions, or pairs cannot hold the results.
 fn is_left_out(simd: &Simd) -> bool {
     simd.finish == Finish::Accumulate
         && match simd.kind {
@@ -71,7 +71,7 @@ fn is_left_out(simd: &Simd) -> bool {
         }
 }
 
-/// `Copies` where only the order or the low byte of halves counts: they need no zeros.
+/// `Copies` where only the order or the low byte of halves counts: copies need no zeros.
 fn filling(simd: &Simd) -> Filling {
     let same = simd.atype == simd.btype;
     let copies = match (simd.kind, simd.finish) {
@@ -145,7 +145,7 @@ impl Pairs {
         if is_filled { self.builder.and(halves, word(0xff_00ff)) } else { halves }
     }
 
-    /// The least and the greatest result of two bytes, before it is clamped.
+    /// The least and the greatest result of two bytes, before clamping.
     fn range(&self) -> (i32, i32) {
         let ((a0, a1), (b0, b1)) = (limits(self.simd.atype), limits(self.simd.btype));
         match self.simd.kind {
@@ -254,7 +254,8 @@ impl Pairs {
         let mut words = Vec::new();
         for [x, y] in self.operands() {
             let (x, y) = order.of_operands(x, y);
-            // Negative where the order holds: y - x - 1 is where x < y does not.
+            // The words are negative where the order holds: y - x - 1 is negative where x < y does
+            // not.
             words.push(if order.is_negated {
                 let complement = self.builder.push(Opcode::Not, &[x]);
                 self.builder.push(Opcode::Add2, &[y, complement])
@@ -267,8 +268,8 @@ impl Pairs {
         Some(self.builder.push(Opcode::Dot4(Type::S32, Type::S32), &args))
     }
 
-    /// A byte of each result in the places of its lanes: with 0 the low one, with [`SIGN`] copies
-    /// of the sign. The other places have the byte with such a number in a `prmt`.
+    /// A byte of each result in the places of its lanes: the low byte for 0, copies of the sign for
+    /// [`SIGN`]. `other` numbers the bytes in the other places, as in a `prmt`.
     fn bytes(&mut self, words: &[Arg], byte: u32, other: impl Fn(u32) -> u32) -> Arg {
         let places = (0..).zip(self.places);
         let selector = places.fold(0, |all, (lane, place)| {

@@ -13,14 +13,14 @@ use crate::ir::Input;
 use crate::isa::{Compare, Type};
 use crate::video::{Operation, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail};
 
-/// Instructions beyond those on words that a strategy may use.
+/// Instructions other than on words that a strategy may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Means {
     /// Sums, minima and maxima of halves (`sm_90`).
     pub(super) halves: bool,
     /// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
     pub(super) absdiff: bool,
-    /// Limits on the first one of two halves, which follow from the second one.
+    /// Limits on the first of two halves, which follow from the second half.
     pub(super) limits: bool,
 }
 
@@ -141,7 +141,7 @@ impl Test {
         Test { table: !self.table, ..self }
     }
 
-    /// The test without the third word, if it does not depend on it.
+    /// The test without the third word, if the test does not depend on that word.
     fn of_two(self) -> Option<[Arg; 2]> {
         let [x, y, _] = self.args;
         (self.table >> 1 & 0x55 == self.table & 0x55).then_some([x, y])
@@ -160,7 +160,7 @@ impl Results {
     }
 }
 
-/// The selector of a `prmt` that copies the top bit of each lane, of so many bits, to all of it.
+/// The selector of a `prmt` that fills each lane of `bits` bits with the lane's top bit.
 pub(super) fn spreading(bits: u32) -> u32 {
     if bits == 8 { 0xba98 } else { 0xbb99 }
 }
@@ -205,7 +205,7 @@ struct Clamping {
     /// Where the result is above the type.
     over: u8,
     under: u8,
-    /// Where its top bit is set before clamping.
+    /// Where the result's top bit is set before clamping.
     odd: u8,
 }
 
@@ -238,7 +238,7 @@ impl Parallel {
         self.builder.push(Opcode::Lop3(table), &[x, y, z])
     }
 
-    /// The top bit of each lane, in all its bits.
+    /// The top bit of each lane, in all bits of the lane.
     fn spread(&mut self, x: Arg) -> Arg {
         self.builder.permute(x, word(0), spreading(self.simd.bits))
     }
@@ -396,8 +396,8 @@ impl Parallel {
     /// Sums or differences of halves without instructions on halves.
     ///
     /// The lowest bits of the upper halves are left out of the sum, so that only the carry stands
-    /// there, and goes no farther. They replace it at the end. In a difference, a 1 stands there
-    /// where nothing was borrowed.
+    /// there, and goes no farther. They replace the carry at the end. In a difference, a 1 stands
+    /// there where nothing was borrowed.
     fn wrapped_halves(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
         let lowest = word(0x1_0000);
         if subtract {
@@ -420,7 +420,7 @@ impl Parallel {
         if subtract { self.builder.sub2(x, y) } else { self.builder.push(Opcode::Add2, &[x, y]) }
     }
 
-    /// The top bits in which the inner sum (or difference) is not that of the lanes.
+    /// The top bits in which the inner sum (or difference) differs from the lanes' own.
     fn flip(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
         let top = word(self.top());
         if subtract {
@@ -535,8 +535,9 @@ impl Parallel {
             let x = self.builder.push(Opcode::Min2(Type::U32), &[x, room]);
             return self.builder.push(Opcode::Add2, &[x, y]);
         }
-        // A lane that leaves its range brings 1 into the next lane. All its bits, taken off,
-        // make up for that and leave 1 too much in the lane, whose bits are all overwritten.
+        // A sum that leaves its lane carries 1 into the next lane. Subtracting all bits of the lane
+        // undoes that, but leaves 1 too much in the lane, whose bits are all overwritten.
+        // Differences work the other way round.
         let outside = if subtract { self.less(x, y, Type::U32) } else { self.carry(x, y) };
         let outside = self.spread(outside);
         let lanes = if subtract { self.builder.sub(x, y) } else { self.builder.add(x, y) };
@@ -549,7 +550,7 @@ impl Parallel {
         }
     }
 
-    /// The difference of signed halves, of which the first ones are limited before.
+    /// The difference of signed halves. The first halves are limited before.
     fn limited_difference(&mut self, x: Arg, y: Arg) -> Arg {
         let (zero, s32) = (word(0), Type::S32);
         let negative = self.builder.push(Opcode::Min2(s32), &[y, zero]);
@@ -561,7 +562,7 @@ impl Parallel {
         self.halves(true, x, y)
     }
 
-    /// Clamped halves, from sums that are not.
+    /// Clamped halves, from sums that are not clamped.
     fn saturated_halves(&mut self, subtract: bool, x: Arg, y: Arg, dtype: Type) -> Arg {
         let Clamping { over, under, odd } = self.clamping(subtract, dtype);
         let sum = self.halves(subtract, x, y);
@@ -589,7 +590,7 @@ impl Parallel {
             };
         }
         if dtype == Type::S32 {
-            // A sum outside has the wrong sign.
+            // A sum outside of the range has the wrong sign.
             let outside = self.lut(over | under, x, y, sum);
             let outside = self.spread(outside);
             let sign = self.spread(sum);
@@ -637,7 +638,8 @@ impl Parallel {
         let less = self.less(x, y, if same { xtype } else { Type::U32 });
         match xtype {
             _ if same => Test::new([less, x, y], |less, _, _| less),
-            // No unsigned lane is below a negative one, and every negative lane is below it.
+            // No unsigned lane is below a negative lane. A negative lane is below every unsigned
+            // lane.
             Type::U32 => Test::new([less, y, x], |less, y, _| less & !y),
             Type::S32 => Test::new([less, x, y], |less, x, _| less | x),
         }
@@ -714,7 +716,7 @@ impl Parallel {
             return (self.least_one(differences), compare == Compare::Eq);
         };
         let (x, y) = order.of_operands(x, y);
-        // The maximum is above the first operand where that is less.
+        // The maximum is above the first operand where the first operand is less.
         let most = self.builder.push(Opcode::Max2(self.simd.atype), &[x, y]);
         let above = self.builder.sub2(most, x);
         (self.least_one(above), order.is_negated)
@@ -753,7 +755,7 @@ impl Parallel {
         if self.means.halves && self.simd.bits == 16 {
             let (mut x, mut y) = (x, y);
             if atype != btype {
-                // The operand of the other type, clamped to the result's.
+                // The operand of the other type, clamped to the result's type.
                 let other = if atype == ty { &mut y } else { &mut x };
                 *other = self.clamped(*other, ty);
             }
@@ -818,8 +820,8 @@ impl Parallel {
             return Results::new(self.builder.push(differences, &[x, y]), ty);
         }
         let (x, y) = self.unsigned(x, y);
-        // As in `unsigned_saturated`; the complement of a negative difference less 1 is its
-        // amount.
+        // As in `unsigned_saturated`. If a difference is negative, the complement of (difference -
+        // 1) is its amount.
         let less = self.less(x, y, ty);
         let less = self.spread(less);
         if self.simd.finish == Finish::Accumulate {
@@ -844,7 +846,7 @@ impl Parallel {
         Some(self.builder.push(differences, &[x, y, self.inputs[2]]))
     }
 
-    /// The operands, the unsigned one first.
+    /// The operands: the unsigned operand first.
     fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
         if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
     }
@@ -858,7 +860,8 @@ impl Parallel {
         let negative = self.spread(y);
         let difference = self.builder.sub(x, y);
         let difference = self.builder.add(difference, less);
-        // Only the differences of positive lanes can be negative. The others are 1 too small.
+        // Only differences of positive signed lanes can be negative. Other differences are 1 too
+        // small.
         let amount =
             self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
         let ones = word(self.each(1));
@@ -891,7 +894,8 @@ impl Parallel {
         let (x, y) = self.in_order(x, y);
         let (top, rest) = (word(self.top()), word(!self.top()));
         let (half, up) = self.mixed_halves(x, y);
-        // A negative lane takes as much as its top bit, twice.
+        // A negative lane is its unsigned bits less twice the top bit, so half a sum loses the top
+        // bit.
         let down = self.builder.lop3(half, y, top, |half, y, h| half ^ (y & h));
         let average = self.builder.add(down, up);
         match saturate {
@@ -914,7 +918,7 @@ impl Parallel {
     fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
         let (x, y) = self.in_order(x, y);
         let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
-        // As in `average`, with the signed one moved up by half the range.
+        // As in `average`, with the signed lane moved up by half the range.
         let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
         let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
         let both = self.builder.lop3(x, y, top, |x, y, h| x & (y ^ h));
@@ -956,7 +960,7 @@ impl Parallel {
         match dtype {
             // 128 and above become 127.
             Type::S32 => self.builder.lop3(lanes.arg, set, rest, |x, m, n| (x | m) & n),
-            // Negative ones become 0.
+            // Negative lanes become 0.
             Type::U32 => self.builder.lop3(lanes.arg, set, rest, |x, m, _| x & !m),
         }
     }

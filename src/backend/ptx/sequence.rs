@@ -55,7 +55,7 @@ pub(super) fn results(lines: &[Line], words: impl Fn(Arg) -> u32) -> Vec<u64> {
     results
 }
 
-/// For each line that gives a word, the only register that it depends on, if that is one of some.
+/// For each line that gives a word, the only register that it depends on, if it is a known one.
 pub(super) fn words_of_one(lines: &[Line], is_known: impl Fn(u16) -> bool) -> Vec<Option<u16>> {
     let mut found: Vec<Option<u16>> = Vec::with_capacity(lines.len());
     for line in lines {
@@ -134,7 +134,8 @@ impl Sequence {
         Sequence { lines }
     }
 
-    /// The lines, with registers of these numbers in the place of inputs. `None` if they copy one.
+    /// The lines, with registers of these numbers in the place of inputs. `None` if a line copies
+    /// an input.
     pub(super) fn on_registers(&self, numbers: [u16; 3]) -> Option<Vec<Line>> {
         let register = |arg| match arg {
             Arg::Input(input) => Arg::Register(numbers[input as usize]),
@@ -175,7 +176,7 @@ impl Sequence {
     }
 }
 
-/// No bit, or a predicate that does not hold.
+/// A word without bits, or a false predicate.
 pub(super) const ZERO: Arg = Arg::Constant(0);
 /// All bits of a word.
 pub(super) const ONES: Arg = Arg::Constant(u32::MAX as u64);
@@ -318,7 +319,7 @@ impl Builder {
         Sequence { lines: self.used(&mut [Arg::Line(result as u16)]) }
     }
 
-    /// The lines that some results depend on, those of the first result first. The results are
+    /// The lines that some results depend on, the lines of the first result first. The results are
     /// numbered anew.
     pub(super) fn used(&self, results: &mut [Arg]) -> Vec<Line> {
         let mut moved: Vec<Option<u16>> = vec![None; self.lines.len()];

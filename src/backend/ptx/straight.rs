@@ -14,9 +14,9 @@ const PASSED: [&str; 21] = [
     "prmt", "selp", "setp", "shl", "shr", "st", "sub", "xor",
 ];
 
-/// Instructions are not near each other if more than so many stand between them.
+/// Instructions are not near each other if more than this many instructions stand between them.
 const MOST: usize = 64;
-/// So many are read first. Most texts soon have one that no other moves over.
+/// This many instructions are read first. Most texts soon have one that no other moves over.
 const FIRST: usize = 2;
 
 /// A `mov` of a word from one register to another.
@@ -69,8 +69,8 @@ impl Copy {
     }
 }
 
-/// The names in the instructions between two places, if these are few and simple: others may move
-/// over those that do not name their registers.
+/// The names in the instructions between two places, if these instructions are few and simple.
+/// Another instruction may move over these if they do not name its registers.
 pub(super) fn names_between(source: &str, start: u32, end: u32) -> Option<Vec<Name<'_>>> {
     let mut names = Vec::new();
     let is_simple = each(source, Span::new(start, end), |instruction, _| {
@@ -89,13 +89,13 @@ pub(super) fn moves_word(source: &str, instruction: &Instruction<'_>) -> bool {
     instruction.mnemonic().text(source) == "mov" && instruction.modifiers().all(is_word)
 }
 
-/// Whether others may move over an instruction, if it does not name their registers.
+/// Whether other instructions may move over this one, unless it names their registers.
 pub(super) fn is_simple(source: &str, instruction: &Instruction<'_>) -> bool {
     instruction.guard().is_none() && PASSED.contains(&instruction.mnemonic().text(source))
 }
 
 /// Hands over the instructions in a part of a basic block until `goes_on` is false. Returns whether
-/// that were all, and nothing but these and debug information stands there.
+/// these were all, and nothing but them and debug information stands there.
 pub(super) fn each(
     source: &str,
     mut part: Span,

@@ -30,7 +30,7 @@ pub(super) struct Tactics {
     pub(super) pack: bool,
     /// Clamping of 64 bits by `min` and `max`, not by parts.
     pub(super) wide: bool,
-    /// Saturating differences of words by limits on the first one.
+    /// Saturating differences of words by limits on the first word.
     pub(super) limits: bool,
 }
 
@@ -62,7 +62,7 @@ impl Exact {
     }
 }
 
-/// The one type that both words can be read as.
+/// The type that both words can be read as.
 fn common(x: Range, y: Range) -> Option<Type> {
     let both = |range: Range| range.contains_range(x) && range.contains_range(y);
     match () {
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         self.builder.push(opcode, args)
     }
 
-    /// The value in a word, if its range lies in one.
+    /// The value in a word, if the value's range lies in a word's range.
     fn exact(&mut self, value: Value) -> Option<Exact> {
         let range = self.range(value);
         if !S32.contains_range(range) && !U32.contains_range(range) {
@@ -264,7 +264,7 @@ impl Compiler<'_> {
     }
 
     /// `|x - y| + more`, modulo 2^32, of an unsigned and a signed word. Only a positive word can be
-    /// more than the unsigned one.
+    /// more than the unsigned word.
     fn mixed_distance(&mut self, x: Exact, y: Exact, more: Arg) -> Arg {
         let (unsigned, signed) = if y.negative() { (x, y) } else { (y, x) };
         let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed.arg, word(0)]);

@@ -1,7 +1,7 @@
 //! Pictures of what an instruction does with the parts of its sources.
 //!
-//! A picture is read from the instruction's program, so it shows what is computed, also where
-//! ptxas and the manual differ.
+//! A picture is read from the instruction's program, so it also shows what is computed where ptxas
+//! and the manual differ.
 
 mod svg;
 mod text;
@@ -13,11 +13,11 @@ pub(crate) use svg::{document, escaped};
 pub(crate) use text::parts;
 
 /// A picture of an instruction as SVG: the parts of its sources, arrows to the lanes that read
-/// them, what each lane computes, and what becomes of it. With the words that `a`, `b` and `c`
-/// hold, it has all values. Of the semantics, those with one meaning share a drawing.
+/// them, what each lane computes, and how the lanes make the result. If the `words` in `a`, `b` and
+/// `c` are given, the picture shows all values. Semantics with the same meaning share a drawing.
 ///
-/// Arrows have the attributes `data-from` (such as `b.b3`) and `data-to`; boxes have `data-box`
-/// and, with words, `data-value` (decimal, signed where the number is).
+/// Arrows have the attributes `data-from` (such as `b.b3`) and `data-to`. Boxes have `data-box`
+/// and, if `words` are given, `data-value` (decimal, signed if the number is signed).
 ///
 /// ```
 /// use vptx::{Instruction, Semantics, explain};
@@ -48,7 +48,7 @@ pub fn svg(instruction: &Instruction, words: Option<[u32; 3]>, semantics: &[Sema
 /// What a program does with the parts of its sources.
 struct Picture {
     words: Vec<Word>,
-    /// From the highest part of `d` down, or from the last lane to the first.
+    /// The columns from the highest part of `d` down, or from the last lane to the first.
     columns: Vec<Column>,
     end: End,
     /// The names of the destination and of `c`.
@@ -64,7 +64,7 @@ struct Word {
     input: Input,
     /// The name of its register.
     name: String,
-    /// The bits of each part that is told apart: 8, 16 or 32.
+    /// The bits of each part that the picture shows: 8, 16 or 32.
     width: u8,
     value: Option<u32>,
 }
@@ -77,12 +77,12 @@ enum Column {
 }
 
 struct Lane {
-    /// `lane 2`; `result` for the one of a scalar instruction.
+    /// `lane 2`; `result` for the only lane of a scalar instruction.
     name: String,
     reads: Vec<Read>,
     /// From the first stage to the last.
     boxes: Vec<Box>,
-    /// The place of its part of `d`.
+    /// The part of `d` that the lane writes.
     to: Part,
 }
 
@@ -92,7 +92,7 @@ struct Read {
     input: Input,
     part: Part,
     signed: bool,
-    /// Its name: `%r1.b3`.
+    /// The name of the part: `%r1.b3`.
     name: String,
     value: Option<i128>,
 }
@@ -137,13 +137,13 @@ struct Box {
     value: Option<i128>,
 }
 
-/// What becomes of the columns.
+/// How the columns make `d`.
 enum End {
-    /// Each is a part of `d`.
+    /// Each column is a part of `d`.
     Parts,
-    /// One operation on all of them gives `d`.
+    /// One operation on all columns gives `d`.
     Joined(Box),
-    /// The only one is `d`.
+    /// The only column is `d`.
     Word,
 }
 
@@ -265,7 +265,7 @@ impl Reader<'_> {
         parts.map(column).collect()
     }
 
-    /// The terms of the sums of the secondary stage, or what another operation joins.
+    /// The terms of the sum in the secondary stage, or the operands of its minimum or maximum.
     fn terms(&self, top: Value) -> Vec<Value> {
         match self.op(top) {
             Op::Add(x, y) if self.stage(top) == Stage::Secondary => {
@@ -310,7 +310,7 @@ impl Reader<'_> {
         if boxes.is_empty()
             && let Some(read) = self.leaf(value)
         {
-            // What is written is a source itself.
+            // The written value is a source itself.
             let (text, value) = (read.name.clone(), read.value);
             boxes.push(Box { stage: Stage::Extract, text, value });
             reads.push(read);
@@ -337,7 +337,8 @@ impl Reader<'_> {
         Some(Read { input, part, signed, name, value })
     }
 
-    /// A value in terms of sources and of the stage before, which is put into `before`.
+    /// A value as a text of sources and of the result of the stage before, which goes into
+    /// `before`.
     fn expression(
         &self,
         value: Value,
@@ -382,7 +383,7 @@ impl Reader<'_> {
             Op::Min(x, y) => format!("min({}, {})", inner(x), inner(y)),
             Op::Max(x, y) => format!("max({}, {})", inner(x), inner(y)),
             Op::Clamp(x, range) if stage == Stage::Saturate => {
-                // The text leaves out the value that it clamps, the one before.
+                // The text leaves out the clamped value: it is the result of the stage before.
                 inner(x);
                 format!("{} to {}", range.min, range.max)
             }
@@ -406,7 +407,7 @@ fn lane_name(lane: Option<&usize>) -> String {
     lane.map_or_else(|| "result".into(), |lane| format!("lane {lane}"))
 }
 
-/// A text in parentheses, if it has an operation outside of such.
+/// A text, in parentheses if it has an operation outside of parentheses.
 fn within(text: String) -> String {
     let is_one = !text.contains(' ')
         || text.ends_with(')') && {

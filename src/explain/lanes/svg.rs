@@ -6,17 +6,17 @@ use std::iter;
 use super::super::instruction::wrapped;
 use super::{Box, Column, End, Lane, Part, Picture, Read, Word};
 
-/// A character of the text, at most.
+/// The greatest width of a character.
 const CHAR: u32 = 8;
-/// A line of text.
+/// The height of a line of text.
 const LINE: u32 = 16;
 const MARGIN: u32 = 16;
 const WORD: u32 = 208;
 const GAP: u32 = 40;
-/// The room for arrows from sources to lanes, and between the boxes of a lane.
+/// The room for arrows: from sources to lanes, and between the boxes of a lane.
 const FAN: u32 = 72;
 const ARROW: u32 = 24;
-/// The width of a lane's boxes, and of the only lane's.
+/// The width of a lane's boxes: of several lanes, and of a single lane.
 const LANE: u32 = 192;
 const ONLY_LANE: u32 = 400;
 /// The room between the boxes of two lanes.
@@ -94,7 +94,8 @@ impl Word {
 }
 
 impl Box {
-    /// Its stage, what is read, what it computes in lines of so many characters, and the value.
+    /// The lines of the box: its stage, what it reads, what it computes (wrapped to `room`
+    /// characters), and its value.
     fn lines(&self, reads: &[Read], class: &'static str, room: usize) -> Lines {
         let mut lines = vec![("stage", self.stage.text().to_string())];
         lines.extend(reads.iter().map(|read| ("", read.text())));
@@ -107,14 +108,14 @@ impl Box {
 /// Lines of text, each in a class.
 type Lines = Vec<(&'static str, String)>;
 
-/// A name and, if it is known, a value of so many bits.
+/// A name and, if it is known, a value of `bits` bits.
 fn named(class: &'static str, name: String, value: Option<u32>, bits: u8) -> Lines {
     let digits = usize::from(bits / 4) + 2;
     let value = value.map(|value| ("value", format!("{value:#0digits$x}")));
     iter::once((class, name)).chain(value).collect()
 }
 
-/// The height of a rectangle with so many lines.
+/// The height of a rectangle with this many lines.
 fn height_of(lines: usize) -> u32 {
     lines as u32 * LINE + 8
 }
@@ -161,7 +162,7 @@ impl Canvas {
         self.end(picture, &bottoms);
     }
 
-    /// Draws the sources, and says from where arrows start.
+    /// Draws the sources, and returns where the arrow from a part of them starts.
     fn words(&mut self, picture: &Picture) -> impl Fn(&Read) -> Option<Point> + use<> {
         let has_values = picture.words.iter().any(|word| word.value.is_some());
         let height = height_of(if has_values { 2 } else { 1 });
@@ -170,7 +171,7 @@ impl Canvas {
         let bottom = top + height;
         let mut starts = Vec::new();
         for word in &picture.words {
-            // So it fits above the word.
+            // A short name fits above the word.
             let name = shortened(&word.name, 16);
             let name = match word.value {
                 Some(value) if word.width < 32 => format!("{name} = {value:#010x}"),
@@ -204,7 +205,7 @@ impl Canvas {
         }
     }
 
-    /// Draws the lanes and what is kept, and says where each ends.
+    /// Draws the lanes and the kept parts of `c`, and returns where each ends.
     fn columns(
         &mut self,
         picture: &Picture,
@@ -376,7 +377,7 @@ impl Canvas {
     }
 }
 
-/// A rectangle. What is kept of `c` has a dashed one.
+/// A rectangle, dashed for a part that is kept of `c`.
 #[derive(Clone, Copy)]
 struct Shape {
     x: u32,
@@ -386,7 +387,7 @@ struct Shape {
     is_kept: bool,
 }
 
-/// A text of at most so many characters.
+/// A text of at most `room` characters.
 fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.into();

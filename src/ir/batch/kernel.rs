@@ -19,7 +19,7 @@ pub(super) enum Binary {
     /// Saturated to the range of the type.
     AddSat,
     SubSat,
-    /// Of a signed word and an unsigned one, saturated to signed words.
+    /// The sum of a signed word and an unsigned one, saturated to a signed word.
     AddSatMixed,
     SubSatMixed,
     Mul,
@@ -32,7 +32,7 @@ pub(super) enum Binary {
     Average,
     Eq,
     Ne,
-    /// Of a signed word and an unsigned one.
+    /// Whether a signed word and an unsigned one are equal.
     EqMixed,
     NeMixed,
     Lt,
@@ -113,7 +113,7 @@ pub(super) fn each(columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u
     each_on(Any, columns, out, f);
 }
 
-/// Like [`each`], compiled for some machines.
+/// Like [`each`], compiled for a kind of machine.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 pub(super) fn each_on(
@@ -128,8 +128,8 @@ pub(super) fn each_on(
     );
 }
 
-/// A function of its own: its parameters tell the compiler that the output does not overlap the
-/// columns.
+/// A separate function, because its parameters tell the compiler that the output does not overlap
+/// the columns.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn in_order([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {

@@ -28,7 +28,7 @@ impl Element {
 pub(super) enum LanePost {
     /// The lanes are the result.
     Word,
-    /// Masked lanes replace those of the third column.
+    /// Masked lanes replace the lanes of the third column.
     Merge,
     /// Masked lanes are added to the third column.
     Sum,
@@ -242,7 +242,7 @@ impl LanesKernel {
         }
     }
 
-    /// Operations whose halves it keeps together, unless the sum leaves one out.
+    /// Operations whose halves the compiler keeps together, unless the sum leaves out a half.
     fn kept<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
@@ -418,7 +418,7 @@ macro_rules! lane {
                 (self as $unsigned).min($signed::MAX as $unsigned) as $signed
             }
             fn mean(self, other: $signed) -> $signed {
-                // This is rounded up, but odd sums below zero must be rounded down.
+                // `mean` rounds up, but odd sums below zero must be rounded down.
                 let up = ((self ^ $signed::MIN) as $unsigned)
                     .mean((other ^ $signed::MIN) as $unsigned) as $signed ^ $signed::MIN;
                 up - ((self ^ other) & $signed::from(up < 1))
@@ -435,8 +435,8 @@ lane! {
     2 u16 i16 u32 halves, join_halves;
 }
 
-/// Whether vectors are wide. If so, sums take a loop of their own, because the compiler handles
-/// lanes that are joined and split again differently.
+/// Whether vectors are wide. If so, sums take a loop of their own: the compiler handles lanes
+/// differently that are joined and split again.
 fn are_wide() -> bool {
     WideVectors::new().is_some()
 }
@@ -506,7 +506,7 @@ fn add_halves(word: u32, mask: u32) -> u32 {
     (word & mask & 0xffff) + (word >> 16 & mask >> 16)
 }
 
-/// Two lanes in an integer of twice the width of one.
+/// Two lanes in an integer that is twice as wide as a lane.
 trait Pair: Int + Into<i32> {
     /// The two lanes: zero-extended if `sign` is zero, sign-extended if it is the sign bit of a
     /// lane.
@@ -726,7 +726,7 @@ pub(super) struct Gather {
 /// A move of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
-    /// The column they come from, 0 or 1.
+    /// The column that the bits come from, 0 or 1.
     pub(super) column: usize,
     pub(super) from: u8,
     pub(super) to: u8,

@@ -323,7 +323,7 @@ impl Planner<'_> {
                 return Some(self.scalar(&core, post, (third, false)));
             }
             Op::Add(x, y) => {
-                // The kernel of the term that needs one also computes the sum.
+                // If one term needs a kernel, that kernel also computes the sum.
                 let simple = |value: Value| self.is_located(value);
                 let (term, other) = if simple(x) { (y, x) } else { (x, y) };
                 if !simple(term) {
@@ -333,7 +333,7 @@ impl Planner<'_> {
                 }
             }
             Op::Min(x, y) | Op::Max(x, y) if self.common(x, y).is_some() => {
-                // The kernel of the term that needs one also computes the minimum or maximum.
+                // If one term needs a kernel, that kernel also computes the minimum or maximum.
                 let unsigned = self.common(x, y) == Some(Width::U32);
                 let simple = |value: Value| self.is_located(value);
                 let (term, other) = if simple(x) { (y, x) } else { (x, y) };
@@ -411,7 +411,8 @@ impl Planner<'_> {
         Some((self.word(value)?, self.fits(value, Width::I32)))
     }
 
-    /// The value of which this value is a half or a byte, and how to load that.
+    /// If this value is a half or a byte of another value: that other value, and how to load the
+    /// part.
     fn part(&self, value: Value) -> Option<(Value, Load)> {
         match self.op(value) {
             Op::Extract { value, low, width, signed } => {
@@ -426,7 +427,7 @@ impl Planner<'_> {
         Some((self.word(value)?, true))
     }
 
-    /// The operation on two values that computes a value, as kernels have it.
+    /// The operation on two values that computes a value, as an operation of kernels.
     fn binary(&self, value: Value) -> (Binary, Value, Value) {
         match self.op(value) {
             Op::Add(x, y) => (Binary::Add, x, y),
@@ -535,7 +536,7 @@ impl Planner<'_> {
         Clamped { inner, clamp, unsigned, shifted, cut }
     }
 
-    /// An operation whose low 32 bits depend only on those of its operands.
+    /// An operation whose low 32 bits depend only on the low 32 bits of its operands.
     fn modular(&self, operation: &BinaryStep) -> Option<(Binary, Value, Value)> {
         let &BinaryStep { op, x, y, .. } = operation;
         let modular = matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
@@ -702,7 +703,7 @@ impl Planner<'_> {
         Some(self.push(KernelCode::MultiplyAdd(kernel), [x.0, y.0, z.0]))
     }
 
-    /// A kernel for lanes that are inserted into a word or added to one.
+    /// A kernel for lanes that are inserted into a word or added to a word.
     fn packed(&mut self, value: Value) -> Option<ColumnSource> {
         let (pack, base, sum) = match self.op(value) {
             Op::Insert { width: width @ (8 | 16), .. } => self.inserted(value, width),
@@ -751,7 +752,7 @@ impl Planner<'_> {
         Some(self.push(KernelCode::Lanes(lanes), [x, y, third]))
     }
 
-    /// A column whose lanes are in order again, if `turned` says that they were reversed.
+    /// A column with its lanes in order; `turned` says whether the given lanes are reversed.
     fn in_order(&mut self, (source, turned): (ColumnSource, bool), bits: u8) -> ColumnSource {
         if turned {
             self.push(KernelCode::Gather(Gather::turned(bits)), [source; 3])
@@ -793,7 +794,7 @@ impl Planner<'_> {
         }
         let bits = all.filter(|_| terms.len() > 1)?;
         let mut pack = Pack { bits, lanes: [None; 4] };
-        // Lanes stay at the position that they have in their source, if no two share one.
+        // Lanes stay at their position in the source, if no two lanes have the same position.
         let at = |lane| match self.op(self.arguments(lane)[0]) {
             Op::Extract { low, .. } => usize::from(low / bits),
             _ => 0,
@@ -877,7 +878,7 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
     let top = 1u16 << (bits - 1);
     let all = top | (top - 1);
     let alike = signed[0] == signed[1];
-    // Whether the lane range that the result is clamped to is signed, if there is one.
+    // If the result is clamped to the range of a lane: whether that range is signed.
     let to = match clamp {
         Some(clamp) if clamp == own(true) => Some(true),
         Some(clamp) if clamp == own(false) => Some(false),
@@ -920,7 +921,7 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
         (Binary::Min | Binary::Max, ..) if free || to.is_some() => {
             // Without a clamp, a minimum fits signed lanes and a maximum unsigned ones.
             let to = to.unwrap_or(op == Binary::Min);
-            // At least one column has the other sign, and it comes first.
+            // At least one column has the other sign than `to`, and that column comes first.
             let both = alike;
             let op = if op == Binary::Min { LaneOp::Least { both } } else { LaneOp::Most { both } };
             Some((op, Element::native(to), signed[0] == to))

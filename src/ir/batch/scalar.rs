@@ -72,7 +72,7 @@ impl Width {
         }
     }
 
-    /// Whether there is a kernel for an operation. Only useful ones exist, because each costs
+    /// Whether there is a kernel for an operation. Only useful kernels exist, because each costs
     /// code size.
     pub(super) fn has(self, op: Binary) -> bool {
         match op {
@@ -97,7 +97,7 @@ impl Width {
 
 trait ScalarValue: Int {
     const UNSIGNED: bool;
-    /// Whether it has 32 bits.
+    /// Whether the type has 32 bits.
     const NARROW: bool;
     fn load(word: u32, signed: bool) -> Self;
     fn low(self) -> u32;

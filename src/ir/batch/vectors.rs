@@ -2,8 +2,8 @@
 
 /// A kind of machine that a loop is compiled for.
 pub(crate) trait Vectors: Copy {
-    /// Runs a loop. The loop must own the values that it uses: otherwise the compiler assumes
-    /// that its writes may change them.
+    /// Runs a loop. The loop must own the values that it uses: otherwise the compiler assumes that
+    /// the loop's writes may change them.
     fn run(self, code: impl FnOnce());
 }
 
@@ -23,8 +23,8 @@ impl Vectors for Any {
     }
 }
 
-/// A machine with AVX2. Its vectors are wider than those of every x86-64, and it shifts by
-/// variable amounts as fast as by constants.
+/// A machine with AVX2. Its vectors are wider than the vectors that every x86-64 has, and it shifts
+/// by variable amounts as fast as by constants.
 #[derive(Clone, Copy, Debug)]
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) struct Wide(fearless_simd::x86::Avx2);

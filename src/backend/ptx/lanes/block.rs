@@ -18,11 +18,11 @@ use floats::Numbers;
 #[derive(Clone, Copy)]
 struct Value {
     form: Form,
-    /// The step that computed them, and what reads its result.
+    /// The step that computed the lanes, and what reads the step's result.
     step: Option<(usize, Uses)>,
-    /// The lanes as those of each type, extended to wider ones.
+    /// The lanes, read as each type and extended to wider lanes.
     extended: [Option<Words>; 2],
-    /// The shapes of floating-point numbers in which the lanes are there, one bit for each.
+    /// The shapes in which the lanes exist as floating-point numbers, one bit for each shape.
     shapes: u8,
 }
 
@@ -30,14 +30,14 @@ struct Value {
 enum Form {
     /// A word of lanes.
     Packed(Arg),
-    /// Wider lanes whose lower bits are the lanes. They lie in a range, or may have anything in
-    /// their upper bits.
+    /// Wider lanes whose lower bits are the lanes. They lie in the range; without a range, their
+    /// upper bits may be anything.
     Wide(Words, Option<Range>),
-    /// Wider lanes in a range, still to be limited to that of a type, as packing them does.
+    /// Wider lanes in a range, to be limited to the range of a type. Packing limits them.
     Unlimited(Words, Range, Type),
     /// Floating-point numbers.
     Floats(Numbers),
-    /// Wider lanes that are negative where a lane is 1, or else where it is 0.
+    /// Wider lanes that are negative where a lane is 1 or, if `is_negated`, where it is 0.
     Signs { words: Words, is_negated: bool },
 }
 
@@ -55,13 +55,13 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
 #[derive(Clone)]
 struct Name<'m> {
     register: &'m Register,
-    /// Whether its value before the group is the same in all rounds of the loop around it.
+    /// Whether its value before the group is the same in all rounds of the loop around the group.
     is_before_loop: bool,
     /// Its value now, if a step has named it as a source or written it.
     value: Option<Value>,
 }
 
-/// A value that a step reads: that of a name, as a step computed it, or as it was.
+/// A value that a step reads: what an earlier step wrote to a name, or the name's initial value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Read {
     name: usize,
@@ -101,7 +101,7 @@ impl<'m> Block<'m> {
         Block { layout, builder: Builder::default(), done, names, inputs, end: 0 }
     }
 
-    /// Adds a step. `false` if two of its names might be one register or two.
+    /// Adds a step. `false` if its names are ambiguous: two of them may be one register or two.
     pub(super) fn push(&mut self, step: &Step<'m>) -> bool {
         let [a, b] = step.sources;
         let named = [a, b, step.c, step.d].map(|register| self.name(register));
@@ -121,7 +121,7 @@ impl<'m> Block<'m> {
         true
     }
 
-    /// The place of a name, which is new or not. `None` if it might be another one's register.
+    /// The place of a name, new or known. `None` if it may be the same register as another name.
     fn name(&mut self, register: &'m Register) -> Option<usize> {
         if let Some(known) = self.names.iter().position(|it| it.register == register) {
             return Some(known);
@@ -143,8 +143,8 @@ impl<'m> Block<'m> {
         (0..self.len()).any(|at| self.done[..at].contains(&self.done[at]))
     }
 
-    /// The steps with a result that lives on, or that such a step needs. ptxas leaves out the
-    /// others.
+    /// Whether each step is needed: its result is live after all steps, or a needed step reads it.
+    /// ptxas leaves out other steps.
     pub(super) fn needed(&self) -> Vec<bool> {
         let mut is_needed = vec![false; self.len()];
         self.results().for_each(|result| is_needed[result.step] = true);
@@ -155,7 +155,7 @@ impl<'m> Block<'m> {
         is_needed
     }
 
-    /// How often steps read a value, or a pair of values, that another one has read.
+    /// How often steps read again a value, or a pair of values.
     pub(super) fn repeated(&self) -> u32 {
         let reads: Vec<Read> = self.done.iter().flat_map(|step| step.reads).collect();
         let is_again = |at: &usize| reads[..*at].contains(&reads[*at]);
@@ -178,7 +178,7 @@ impl<'m> Block<'m> {
         Count::of(&lines, &packed, &block.before_loop(&lines), target)
     }
 
-    /// For each line, the input that it depends on if it may stand before the loop.
+    /// For each line that may stand before the loop, the input that the line depends on.
     fn before_loop(&self, lines: &[Line]) -> Vec<Option<u16>> {
         let is_same = |input: u16| {
             let register = self.inputs[usize::from(input)];
@@ -219,8 +219,8 @@ impl<'m> Block<'m> {
         Cow::Owned(block)
     }
 
-    /// The values of registers that steps write and that live on. Others are read by later steps
-    /// only.
+    /// The registers that steps write and that are live after all steps. Only later steps read the
+    /// other results.
     fn results(&self) -> impl Iterator<Item = LaneResult<'m>> {
         self.names.iter().filter_map(|name| {
             let value = name.value.filter(|value| self.is_result(value))?;
@@ -253,11 +253,11 @@ impl<'m> Block<'m> {
             Action::Less { is_swapped, is_negated } => {
                 let (x, y) = (self.extended(a, atype).0, self.extended(b, btype).0);
                 let (x, y) = if is_swapped { (y, x) } else { (x, y) };
-                // Differences of lanes have the signs of wider lanes.
+                // The sign of a wider lane is the sign of the exact difference.
                 return Form::Signs { words: self.words(SimdOp::Sub, x, y), is_negated };
             }
         };
-        // Only low bits matter to sums of low bits.
+        // The low bits of a sum depend only on low bits.
         let wraps = !saturate && matches!(op, SimdOp::Add | SimdOp::Sub);
         if wraps {
             let ((x, x_range), (y, y_range)) = (self.low(a), self.low(b));
@@ -270,7 +270,7 @@ impl<'m> Block<'m> {
             && let Some(ty) = self.common_limit([(a, atype), (b, btype)])
             && (!saturate || dtype == ty)
         {
-            // The order of numbers stays when all of them are limited, so that can wait.
+            // Limiting all numbers keeps their order, so limiting can wait.
             let [(x, x_range), (y, y_range)] = [a, b].map(|name| self.unlimited(name, ty));
             let words = self.words(op, x, y);
             return self.limited(words, range(op, x_range, y_range), ty);
@@ -284,7 +284,7 @@ impl<'m> Block<'m> {
         [0, 1].map(|at| self.layout.computed(&mut self.builder, op, x[at], y[at]))
     }
 
-    /// The type that all sources have, if one of them is still to be limited to its range.
+    /// The common type of the sources, if one of them is still to be limited to the type's range.
     fn common_limit(&mut self, sources: [(usize, Type); 2]) -> Option<Type> {
         let ty = sources[0].1;
         let limits = sources.map(|(name, own)| match self.value(name).form {
@@ -327,7 +327,7 @@ impl<'m> Block<'m> {
         (words, range)
     }
 
-    /// The value that a register holds. It is an input unless a step wrote it.
+    /// The value that a register holds: an input unless a step wrote the register.
     fn value(&mut self, name: usize) -> Value {
         let name = &mut self.names[name];
         *name.value.get_or_insert_with(|| {
@@ -365,7 +365,7 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// A register's lanes as those of a type, extended to wider ones.
+    /// A register's lanes, read as a type and extended to wider lanes.
     fn extended(&mut self, name: usize, ty: Type) -> (Words, Range) {
         let value = self.number(name);
         let lane = self.layout.lane(ty);
@@ -417,7 +417,7 @@ mod tests {
         }
     }
 
-    /// A step, as the manual has it.
+    /// The manual's program for a step.
     fn instruction(layout: Layout, kind: Kind) -> Program {
         let lanes = layout.width().lanes();
         let name = |ty: Type| if ty == Type::S32 { "s32" } else { "u32" };
@@ -452,8 +452,8 @@ mod tests {
         program
     }
 
-    /// Pairs of words: each pair of bytes in each lane, with three others beside it; or edges of
-    /// halves with edges, and with many halves.
+    /// Pairs of words. For bytes: each pair of bytes in each lane, with three other pairs beside
+    /// it. For halves: edges with edges, and with many halves.
     fn pairs(layout: Layout) -> Vec<[u32; 2]> {
         const EDGES: [u32; 12] =
             [0, 1, 2, 0x7f, 0xff, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xbfff, 0xfffe, 0xffff];

@@ -7,14 +7,14 @@ use crate::isa::{Feature, Target, Type};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Count {
     pub(in super::super) instructions: u32,
-    /// How many of these may stand before a loop.
+    /// How many of the machine instructions may stand before a loop.
     pub(super) before_loop: u32,
     /// The same weighted by throughput.
     pub(in super::super) weight: u32,
 }
 
 impl Count {
-    /// Counts lines that pack results, and those lines on wider lanes that they need.
+    /// Counts lines that pack results, and the lines on wider lanes that these lines need.
     pub(super) fn of(
         lines: &[Line],
         packed: &[Line],
@@ -28,11 +28,11 @@ impl Count {
     }
 }
 
-/// The machine instructions that ptxas 13.5 makes of lines that pack results, and of those lines on
-/// wider lanes that they need; and how many of these stand before a loop. Constants are part of
-/// other instructions. So are negations. Where these are fused, a minimum or maximum takes in a sum
-/// that nothing else reads, or another one of its kind. A sum takes in an upper half of a signed
-/// word.
+/// The machine instructions that ptxas 13.5 makes of lines that pack results, and of the lines on
+/// wider lanes that these need; and how many of them stand before a loop. Constants and negations
+/// are part of other instructions. On targets with fused extrema, a minimum or maximum includes a
+/// sum that nothing else reads, or another extremum of its kind. A sum includes an upper half of a
+/// signed word.
 fn machine_instructions(
     lines: &[Line],
     packed: &[Line],
@@ -55,7 +55,7 @@ fn machine_instructions(
             read(line, &mut reads);
         }
     }
-    // Whether a line takes in another one, which is its argument at a place.
+    // Whether a line takes in another line, which is the argument at a place.
     let takes = |line: &Line, inner: Opcode, place: usize| {
         let is_sum = matches!(inner, Opcode::Add2 | Opcode::Add | Opcode::Sub);
         let fused = match line.opcode {
@@ -69,9 +69,9 @@ fn machine_instructions(
         };
         target.has(fused) && (is_sum || inner == line.opcode)
     };
-    // Whether a line has taken in another one, or is part of one.
+    // Whether a line has taken in another line, or is part of another line.
     let mut is_joined = vec![false; lines.len()];
-    // The `and` before a last `xor` is part of it.
+    // An `and` before the last `xor` is part of the same machine instruction.
     let has_and = |line: &Line| match *line.args() {
         [Arg::Line(at), _] => {
             line.opcode == Opcode::Xor && lines[usize::from(at)].opcode == Opcode::And

@@ -7,8 +7,8 @@ use crate::ir::Range;
 use crate::isa::{Feature, LaneWidth, Type};
 use crate::video::SimdOp;
 
-/// The lanes of a word in two words: the first has lanes 0 and 2, the second lanes 1 and 3. Of two
-/// lanes, each has a word.
+/// The lanes of a word in two words. Of four lanes, the first word has lanes 0 and 2, the second
+/// lanes 1 and 3. Of two lanes, each word has one.
 pub(super) type Words = [Arg; 2];
 
 /// How the lanes of a word are taken apart.
@@ -27,7 +27,7 @@ pub(super) enum Layout {
 pub(super) struct Floats {
     /// Whether there are minima and maxima.
     pub(super) has_extrema: bool,
-    /// Whether sums that may only be too large are computed as differences from the limit.
+    /// Whether sums that can exceed only the upper limit are computed as differences from it.
     pub(super) complements: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn is_signed(ty: Type) -> bool {
 }
 
 impl Layout {
-    /// The layouts that may be shorter for lanes of some width under some conditions.
+    /// The layouts that may be shorter for lanes of some width, if the gate admits them.
     pub(super) fn all(width: LaneWidth, gate: Gate) -> impl Iterator<Item = Layout> {
         let has = |opcode: Opcode| gate.has(opcode.needs());
         let has_sums = has_sums_of_halves(gate);
@@ -55,7 +55,7 @@ impl Layout {
         [integers, floats(false), floats(true)].into_iter().flatten()
     }
 
-    /// Whether it may be shorter than other layouts for some steps.
+    /// Whether the layout may be shorter than other layouts for some steps.
     pub(super) fn fits(self, steps: &[Step<'_>]) -> bool {
         let Layout::Floats(Floats { complements: true, .. }) = self else { return true };
         // Other sums may be too small, too.
@@ -150,7 +150,7 @@ impl Layout {
         if is_negated { builder.xor(signs, ones) } else { signs }
     }
 
-    /// The instruction that packs wider lanes. Those that it needs are added to others.
+    /// The instruction that packs wider lanes. The instructions that it reads are added to `lines`.
     pub(super) fn packed(
         self,
         [first, second]: Words,
@@ -189,8 +189,8 @@ pub(super) enum Packing {
     Low,
     /// By their lower bits, some of which are flipped.
     Flipped(u32),
-    /// Limited to the range of a type. Only words are.
+    /// Limited to the range of a type; only words are.
     Saturated(Type),
-    /// 1 where they are negative, or else where they are not.
+    /// 1 where they are negative or, if `is_negated`, where they are not.
     Signs { is_negated: bool },
 }

@@ -23,10 +23,10 @@ pub(super) use masks::Product;
 pub(super) use order::exchange;
 use sources::Known;
 
-/// Finds what takes the place of the statement at a number, and perhaps of some after it.
+/// Finds the replacement of the statement at a place, and perhaps of some statements after it.
 type Pass = fn(&mut Rewriter<'_>, &mut Reading<'_, '_>, usize) -> Option<Replacement>;
 
-/// In the order in which they are asked.
+/// The passes, in the order in which they are asked.
 pub(super) const PASSES: [Pass; 4] = [chains::pass, groups::pass, sources::pass, order::pass];
 
 /// The video instructions of a module, and what is known around the next ones.
@@ -35,7 +35,7 @@ pub(super) struct Reading<'s, 'm> {
     pub(super) statements: &'m [VideoStatement],
     chains: Chains<'s>,
     ranges: Known<'m>,
-    /// Where the last instructions end that are in no group.
+    /// The end of the last instructions that are known to be in no group.
     alone_to: u32,
 }
 

@@ -17,14 +17,14 @@ use crate::source::Span;
 
 /// Statements that one block replaces together.
 pub(crate) struct Region {
-    /// The outcome for each statement. The block takes the place of one of them, whose outcome says
-    /// what the block is.
+    /// The outcome for each statement. The block takes the place of one statement, whose outcome
+    /// says what the block is.
     pub(crate) outcomes: Vec<Outcome>,
     /// The machine instructions on each target: those of the statements, and of the block.
     pub(crate) costs: Vec<(Target, u32, u32)>,
     /// Whether each statement has the same result under all semantics.
     pub(crate) is_undisputed: bool,
-    /// The replacement of each statement. Later ones insert lines before a loop.
+    /// The replacement of each statement. Later edits insert lines before a loop.
     pub(crate) edits: Vec<Edit>,
 }
 
@@ -43,8 +43,8 @@ pub(crate) struct Regions<'s> {
     places: Places,
     targets: Vec<Target>,
     gate: Option<Gate>,
-    /// One for each target; there may be more. Each with the end of the last instructions that are
-    /// in no group there.
+    /// At least one rewriter for each target. Each has the end of the last instructions that are
+    /// known to be in no group on its target.
     rewriters: Vec<(Rewriter<'static>, u32)>,
 }
 
@@ -67,12 +67,12 @@ impl<'s> Regions<'s> {
         self.targets == targets && self.gate == gate
     }
 
-    /// Sets the targets on which a region must be cheaper, and the instructions that its text
-    /// may use. Without these there are no regions.
+    /// Sets the targets on which a region must be cheaper, and the instructions that its text may
+    /// use. Without a gate there are no regions.
     pub(crate) fn aim(&mut self, targets: &[Target], gate: Option<Gate>) {
         self.targets = targets.to_vec();
         self.gate = gate;
-        // New registers keep their names: a search for those takes a pass over the text.
+        // New registers keep their names: a search for names takes a pass over the text.
         for (rewriter, alone_to) in &mut self.rewriters {
             rewriter.forms.clear();
             *alone_to = 0;
@@ -82,8 +82,8 @@ impl<'s> Regions<'s> {
         }
     }
 
-    /// Whether statements that follow may belong to a region with all of these. All but the last
-    /// of these had that answer.
+    /// Whether further statements may belong to a region with all of these statements, if the
+    /// answer was yes without the last one.
     pub(crate) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
         self.gate.is_some_and(|gate| {
             self.chains.may_go_on(statements) || lanes::may_go_on(self.source, statements, gate)
@@ -179,7 +179,7 @@ impl<'s> Regions<'s> {
         region
     }
 
-    /// The block takes the place of one statement, and nothing that of the others.
+    /// Replaces one statement by the block, and removes the other statements.
     fn with_edits(
         &mut self,
         mut region: Region,

@@ -17,10 +17,10 @@ use crate::video::{Instruction, Operation, Semantics};
 /// Finds the outcome for instructions, most of which are like others.
 pub(crate) struct Rewriter<'o> {
     pub(super) options: &'o RewriteOptions,
-    /// Of each form, for registers that are declared so.
+    /// The outcome of each form, for registers with these declared types.
     pub(super) forms: Map<(Operation, Standing, WordRegisters), Arc<Form>>,
-    /// Of each form, and of the same one with constants in the place of registers, in a context.
-    /// `None` if that has no shorter sequence.
+    /// The outcome of each form for the same form with constants in the place of registers, in a
+    /// context. `None` if that has no shorter sequence.
     pub(super) on_known: Map<(Operation, Operation, Context, WordRegisters), Option<Arc<Form>>>,
     registers: Option<FreshRegisters>,
     /// How many words of the last function were hoisted.
@@ -28,7 +28,7 @@ pub(crate) struct Rewriter<'o> {
     pub(super) hoisted_in: Option<Span>,
 }
 
-/// The outcome for a form, and the text that replaces it, if any.
+/// The outcome for a form, and the text that replaces the form, if any.
 pub(super) struct Form {
     pub(super) known: FormOutcome,
     pub(super) template: Option<Template>,
@@ -39,9 +39,9 @@ pub(super) struct Form {
 pub(super) enum Standing {
     Plain,
     Guarded,
-    /// It compares its sources in the other order, as a neighbour does.
+    /// The instruction compares its sources in the other order, as a neighbour does.
     Exchanged,
-    /// It stands for several others, and not in the text. So it cannot stay.
+    /// The instruction stands for several others, and not in the text. So it cannot stay.
     Fused,
 }
 
@@ -54,8 +54,8 @@ impl Standing {
 /// A statement of a module that changes or may change.
 pub(crate) enum Visited<'r, 'm> {
     Instruction(Decision<'r, 'm>),
-    /// An ordinary instruction that goes with the video instruction before it, or an earlier place
-    /// where some are inserted.
+    /// An ordinary instruction whose replacement belongs to the video instruction before it, or an
+    /// earlier place where ordinary instructions are inserted.
     Ordinary(Span),
 }
 
@@ -73,8 +73,7 @@ impl<'o> Rewriter<'o> {
         Rewriter { options, forms, on_known, registers: None, hoisted: 0, hoisted_in: None }
     }
 
-    /// A rewriter for several modules, all under the same gates. None of them may use
-    /// the usual names.
+    /// A rewriter for several modules, all under the same gates. No module may use the usual names.
     pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
         Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
     }
@@ -117,7 +116,7 @@ impl<'o> Rewriter<'o> {
         Ok(())
     }
 
-    /// Writes what takes the place of the first of some statements, and returns their number.
+    /// Writes the replacement of the first statements, and returns how many statements it replaces.
     fn write<'m, W: FnMut(Visited<'_, 'm>, &mut String)>(
         &mut self,
         found: &Replacement,
@@ -180,7 +179,7 @@ impl<'o> Rewriter<'o> {
             let instruction = exchanged.as_ref().unwrap_or(instruction);
             let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
             if outcome == Outcome::Kept && standing == Standing::Fused {
-                // Perhaps the SIMD instruction itself.
+                // The best sequence may be the SIMD instruction itself.
                 let own = cost::measured_best(instruction, target, options.semantics, gate);
                 outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
             }
@@ -198,7 +197,7 @@ impl<'o> Rewriter<'o> {
         Arc::clone(form)
     }
 
-    /// The outcome for a statement that goes, and the cost that it would have alone: machine
+    /// The outcome for a statement that is removed, and the cost that it would have alone: machine
     /// instructions and their weight. `None` if that was not measured.
     pub(super) fn absorbed(
         &mut self,
@@ -232,7 +231,7 @@ struct Writer<'w, 's, W> {
     place: Place<'s>,
     places: Places,
     text: &'w mut String,
-    /// Takes each.
+    /// Called for each replacement.
     work: W,
 }
 
@@ -302,7 +301,8 @@ impl FormOutcome {
         self.outcome != Outcome::Absorbed
     }
 
-    /// What the instruction's sequence computes, if that may be flags: a SIMD instruction.
+    /// The instruction whose flags the sequence may compute, and the sequence. For a chain, the
+    /// SIMD instruction of the chain.
     fn flags<'k>(
         &'k self,
         instruction: &'k Instruction,

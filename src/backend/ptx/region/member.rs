@@ -1,4 +1,4 @@
-//! A scalar instruction that may go on where another one stops.
+//! A scalar instruction that may continue the work of another one.
 
 use super::super::straight::Copy;
 use crate::isa::{Compare, LaneWidth, Part, SecondaryOp, Type};
@@ -14,11 +14,11 @@ pub(super) struct Member<'m> {
     pub(super) a: &'m Register,
     pub(super) b: &'m Register,
     pub(super) c: &'m Register,
-    /// The lane that it fills; none in a sum.
+    /// The lane that the member fills; `None` in a sum.
     pub(super) to: Option<usize>,
-    /// The lanes that it reads.
+    /// The lanes that the member reads.
     pub(super) from: [usize; 2],
-    /// What stands between the member before and this one, and gives it that one's result.
+    /// The copy before this member, which brings it the previous member's result.
     pub(super) copy: Option<Copy>,
 }
 
@@ -84,22 +84,22 @@ impl<'m> Member<'m> {
         })
     }
 
-    /// Whether this member does the same as another one, on other parts.
+    /// Whether this member computes the same as another member, on other parts.
     pub(super) fn is_alike(&self, before: &Member<'_>) -> bool {
         self.meaning == before.meaning
             && (self.a, self.b) == (before.a, before.b)
-            // The operands are read after `d` is written.
+            // This member reads its operands after the previous one writes `d`.
             && !before.d.names_same(self.a)
             && !before.d.names_same(self.b)
     }
 
-    /// Whether this member goes on where another one stops, perhaps after a copy. `c` is that of the
-    /// first member.
+    /// Whether this member continues the work of another one, perhaps after a copy. `c` is the
+    /// first member's `c`.
     pub(super) fn goes_on(&self, before: &Member<'_>, c: &Register) -> bool {
         match &self.copy {
             None => self.c == before.d,
             Some(copy) => {
-                // The copy stays. The code for all comes after it, and reads these.
+                // The copy stays. The chain's code comes after it, and reads these registers.
                 let is_kept = [self.a, self.b, c].iter().all(|it| !copy.d.names_same(it));
                 *before.d == copy.from && *self.c == copy.d && is_kept
             }

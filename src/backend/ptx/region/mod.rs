@@ -26,7 +26,7 @@ use sum::summand;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fusion {
-    /// The SIMD instruction that they are together. `None` for sums of products.
+    /// The SIMD instruction that computes the same as all members. `None` for sums of products.
     pub instruction: Option<Instruction>,
     /// The number of scalar instructions, the last one included.
     pub members: usize,
@@ -34,7 +34,7 @@ pub struct Fusion {
     pub d: Register,
     /// The registers that are the sequence's inputs `a`, `b` and `c`.
     pub sources: [Register; 3],
-    /// Ordinary PTX for all of them.
+    /// Ordinary PTX for all members.
     pub sequence: Sequence,
 }
 
@@ -49,26 +49,26 @@ pub(super) struct Chain {
     pub(super) declared: DeclaredTypes,
 }
 
-/// The parts that members read and another instruction reads, too. ptxas extracts them once.
+/// The parts that members read and another instruction reads, too. ptxas extracts such parts once.
 pub(super) enum Shared {
-    /// So many, by other members.
+    /// Other members read this many parts.
     Here(u32),
-    /// Perhaps all, by other instructions.
+    /// Other instructions may read all parts.
     Anywhere,
 }
 
 impl Chain {
-    /// The least that members may cost together, if they cost so much one by one.
+    /// The least that members may cost together, if `sum` is their cost one by one.
     pub(super) fn at_least(&self, sum: u32) -> u32 {
         let members = self.members as u32;
         match self.shared {
             Shared::Here(parts) => sum.saturating_sub(parts),
-            // Each of them adds, and does not only extract.
+            // Each member adds, and does not only extract.
             Shared::Anywhere => sum.saturating_sub(2 * members).max(members),
         }
     }
 
-    /// The registers of its code.
+    /// The registers of the chain's code.
     pub(super) fn operands(&self) -> Operands<'_> {
         Operands { guard: None, d: Some(&self.d), sources: self.sources.each_ref().map(Some) }
     }
@@ -90,21 +90,21 @@ pub(super) enum Code {
     Products(Sequence),
 }
 
-/// How many members a sum of products has at most: there are as many bytes in a word.
+/// The most members of a sum of products: a word has this many bytes.
 const PRODUCTS: usize = 4;
 /// Finds chains in a text.
 pub(super) struct Chains<'s> {
     source: &'s str,
-    /// Where the last instructions end that should stay single.
+    /// The end of the last instructions that should stay single.
     alone_to: u32,
     pub(super) facts: Facts<'s>,
-    /// Whether a SIMD instruction is its members, one after the other.
+    /// Whether a SIMD instruction computes the same as its members, one after the other.
     known: Map<(Operation, Operation), bool>,
-    /// The sources of the last SIMD instructions of a function that chains were asked for.
+    /// The last function that chains were asked for, and the sources of its last SIMD instructions.
     recent: (Option<Span>, VecDeque<[Register; 2]>),
 }
 
-/// So many instructions are remembered.
+/// This many instructions are remembered.
 const RECENT: usize = 8;
 
 impl<'s> Chains<'s> {
@@ -124,7 +124,7 @@ impl<'s> Chains<'s> {
         self.recent.1.iter().filter(move |_| is_known)
     }
 
-    /// Remembers a statement, after those before it.
+    /// Remembers a statement. Statements come in order.
     pub(super) fn remember(&mut self, statement: &VideoStatement) {
         let Some(operands) = statement.instruction.as_ref().and_then(Instruction::simd) else {
             return;
@@ -146,7 +146,7 @@ impl<'s> Chains<'s> {
     ) -> Vec<Chain> {
         let members = self.members(statements);
         if members.len() > 1 && has_equal(&members) {
-            // Nor parts of it: ptxas no longer saw that some are equal.
+            // No chain starts within these members: ptxas would no longer see that two are equal.
             self.alone_to = statements[members.len() - 1].span.end;
         }
         if statements[0].span.start < self.alone_to {
@@ -220,7 +220,7 @@ impl<'s> Chains<'s> {
     ) -> Option<Chain> {
         let (first, (last, others)) = (members.first()?, members.split_last()?);
         for ((member, next), pair) in others.iter().zip(&members[1..]).zip(statements.windows(2)) {
-            // Words on the way are overwritten, or nothing but the next member reads them.
+            // Intermediate words are overwritten, or only the next member reads them.
             let is_overwritten = member.d == last.d && next.copy.is_none();
             if !is_overwritten && !self.is_dead(&pair[0], member, next, &pair[1]) {
                 return None;
@@ -253,13 +253,13 @@ impl<'s> Chains<'s> {
     }
 }
 
-/// The SIMD instruction with one lane that a scalar instruction on parts is.
+/// The SIMD instruction with one lane that computes the same as a scalar instruction on parts.
 pub(super) fn alone(instruction: &Instruction, semantics: Semantics) -> Option<Instruction> {
     let member = [Member::new(instruction, DeclaredTypes::default())?];
     simd(&member).filter(|_| is_exact(&member, semantics))
 }
 
-/// Whether some members leave no place for another one.
+/// Whether some members leave no place for a further member.
 fn is_full(members: &[Member<'_>], next: &Member<'_>) -> bool {
     match next.meaning {
         Meaning { adds: false, .. } => members.iter().any(|member| member.to == next.to),
@@ -268,8 +268,8 @@ fn is_full(members: &[Member<'_>], next: &Member<'_>) -> bool {
     }
 }
 
-/// Whether two members read the same parts. ptxas computes their result once, which no cost of
-/// a single one shows.
+/// Whether two members read the same parts. ptxas computes the result of both once, which the cost
+/// of a single member does not show.
 fn has_equal(members: &[Member<'_>]) -> bool {
     let mut pairs = Set::default();
     !members.iter().all(|member| {
@@ -278,7 +278,7 @@ fn has_equal(members: &[Member<'_>]) -> bool {
     })
 }
 
-/// How often members read a part that another one has read.
+/// How often members read a part again.
 fn repeated(members: &[Member<'_>]) -> u32 {
     let mut parts = Set::default();
     for member in members {

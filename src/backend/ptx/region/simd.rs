@@ -1,4 +1,4 @@
-//! The SIMD instruction that several scalar ones are.
+//! The SIMD instruction that computes the same as several scalar instructions.
 
 use super::member::{Member, Primary};
 use super::sum::summand;
@@ -7,8 +7,8 @@ use crate::video::{
     Instruction, Operation, Semantics, SimdArithmetic, SimdOperands, SimdSet, SimdTail,
 };
 
-/// The SIMD instruction that combines the parts that some members read, with the first one's `c`.
-/// `None` for products.
+/// The SIMD instruction that combines the parts that some members read, with the first member's
+/// `c`. `None` for products.
 pub(super) fn simd(members: &[Member<'_>]) -> Option<Instruction> {
     let (first, last) = (members.first()?, members.last()?);
     let (meaning, width) = (first.meaning, first.meaning.widths[0]);
@@ -44,7 +44,8 @@ pub(super) fn simd(members: &[Member<'_>]) -> Option<Instruction> {
     }))
 }
 
-/// The lane for a member's result. In a sum any free one does; that of a part needs no selector.
+/// The lane for a member's result. A sum takes any free lane; the lane of the part that a member
+/// reads needs no selector.
 fn place(member: &Member<'_>, width: LaneWidth, taken: u8) -> Option<usize> {
     let is_free = |lane: &usize| taken >> lane & 1 == 0;
     match member.to {
@@ -53,9 +54,9 @@ fn place(member: &Member<'_>, width: LaneWidth, taken: u8) -> Option<usize> {
     }
 }
 
-/// Whether the SIMD instruction is its members, one after the other. Lanes do not depend on each
-/// other. So it is enough that each member is the SIMD instruction with one lane alone: the same
-/// program or, in a sum, the same summand.
+/// Whether the SIMD instruction computes the same as its members, one after the other. Lanes do not
+/// depend on each other. So it is enough that each member equals the SIMD instruction with one
+/// lane: both have the same program or, in a sum, the same summand.
 pub(super) fn is_exact(members: &[Member<'_>], semantics: Semantics) -> bool {
     members.chunks(1).all(|member| {
         let Some(alone) = simd(member) else { return false };

@@ -154,8 +154,8 @@ impl Compiler<'_> {
         None
     }
 
-    /// The difference of signed words, of which the first one is clamped before, from below, from
-    /// above or both. The limits depend on the second one only.
+    /// The difference of signed words. The first word is clamped before: from below, from above, or
+    /// both. The limits depend on the second word only.
     fn clamp_by_limits(&mut self, x: Arg, y: Arg, [low, high]: [bool; 2]) -> Arg {
         let mut limited = x;
         let mut most = None;
@@ -384,8 +384,8 @@ impl Compiler<'_> {
         let limit = if unsigned {
             word(range.max as u32)
         } else if range == S32 && bits > 0 {
-            // ptxas makes one instruction with a guard of the selection and the last one here. Of
-            // the sum below it makes a product with a constant in a register.
+            // ptxas makes one guarded instruction of the selection and the last instruction here.
+            // Of the sum below, ptxas makes a product with a constant in a register.
             let sign = self.push(Opcode::Shr(Type::S32), &[high, word(31)]);
             self.builder.xor(sign, word(!TOP))
         } else {

@@ -17,8 +17,8 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Select, &[word(1), word(0), predicate]))
     }
 
-    /// A value, and one more where a comparison holds. ptxas makes one instruction with a guard of
-    /// the selection and the sum.
+    /// A value, and one more where a comparison holds. ptxas makes one guarded instruction of the
+    /// selection and the sum.
     pub(super) fn plus_flag(
         &mut self,
         compare: Compare,
@@ -96,8 +96,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether two parts of one type are equal. One is moved to where the other one stands; neither
-    /// is extracted.
+    /// Whether two parts of one type are equal. One part is moved to the place of the other part;
+    /// neither is extracted.
     fn equal_parts(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
         if !matches!(compare, Compare::Eq | Compare::Ne) {
             return None;
@@ -114,9 +114,8 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Set(compare, Type::U32), &[change, word(0)]))
     }
 
-    /// The comparison of two parts of one type, one of which stands at the top of its word. The
-    /// other one is moved to the top, above the lower bytes of that word, which then make no
-    /// difference.
+    /// The comparison of two parts of one type. One part stands at the top of its word. The other
+    /// part is moved to the top, above the lower bytes of that word, which then make no difference.
     fn compared_on_top(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
         let (left, right) = (self.part(x)?, self.part(y)?);
         if left.ty != right.ty {
@@ -130,7 +129,8 @@ impl Compiler<'_> {
         let other = if moved.width == still.width || moved.ty == Type::S32 {
             self.placed(moved, still.byte, bytes, Some(still))
         } else {
-            // Zeros below the moved part: the lower bytes of the other word make it the larger one.
+            // Zeros stand below the moved part, so the lower bytes make the other word the larger
+            // one.
             let natural = if left.is_on_top() {
                 matches!(compare, Compare::Lt | Compare::Ge)
             } else {
@@ -183,7 +183,8 @@ impl Compiler<'_> {
         let (left, right) = (self.part(least)?, self.part(most)?);
         let signed_bytes = |part: SourcePart| part.width == 8 && part.ty == Type::S32;
         if signed_bytes(left) && signed_bytes(right) {
-            // Side by side, a product subtracts one from the other.
+            // With both parts side by side in a word, a product subtracts the lower from the upper
+            // one.
             let (low, high) = (right, left);
             let base = if low.input == high.input { 0 } else { 4 };
             let pair = |part: SourcePart, base: u8| {

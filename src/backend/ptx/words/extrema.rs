@@ -14,7 +14,7 @@ impl Compiler<'_> {
         if let Some(ty) = common(x.range, y.range) {
             return Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range });
         }
-        // Values above the whole range of the other are not told apart.
+        // Values above the whole range of the other operand are not told apart.
         let (x, y) = if x.range.max > y.range.max { (x, y) } else { (y, x) };
         let limit = Exact::constant(y.range.max);
         let ty = common(x.range, limit.range)?;
@@ -93,7 +93,7 @@ impl Compiler<'_> {
         self.either_wide(Opcode::MaxWide, x, y)
     }
 
-    /// The inner value, if the value reads it as 64 unsigned bits and it can be
+    /// The inner value, if a value reads it as 64 unsigned bits and the inner value can be
     /// negative.
     pub(super) fn taken_as_unsigned(&self, value: Value) -> Option<Value> {
         match self.op(value) {
@@ -143,7 +143,7 @@ impl Compiler<'_> {
             return Some(self.push(word_of, &[left, right]));
         }
         let low = self.push(word_of, &[left.arg, right.arg]);
-        // Only with these signs may the result wrap and be small.
+        // Only with these signs may the result wrap, and then it is small.
         let unsigned = |side: Exact| !S32.contains_range(side.range);
         let table: fn(u8, u8, u8) -> u8 = match (unsigned(left), unsigned(right), subtract) {
             (true, true, false) => return None,
@@ -177,7 +177,7 @@ impl Compiler<'_> {
         let is_left = size(left) > size(right);
         let (large, small) = if is_left { (left, right) } else { (right, left) };
         let small = small.range;
-        // The value of the large operand where results become negative, and the one where they
+        // The value of the large operand where results become negative, and its value where they
         // reach the limit.
         let (negative, enough) = match (subtract, is_left) {
             (false, _) => (-1 - small.max, limit - small.min),
@@ -200,8 +200,8 @@ impl Compiler<'_> {
         Some(if is_left { (large, right.arg) } else { (left.arg, large) })
     }
 
-    /// The smaller or larger of a left shift and a word. The shifted value is the larger one where
-    /// it was larger than the word shifted right: neither needs 64 bits.
+    /// The smaller or larger of a left shift and a word. Compares the unshifted value with the word
+    /// shifted right: neither needs 64 bits.
     fn shifted_or(&mut self, least: bool, shifted: Value, other: Value) -> Option<Arg> {
         let other = self.exact(other)?;
         let (inner, is_unsigned) = match self.taken_as_unsigned(shifted) {

@@ -114,8 +114,8 @@ impl Compiler<'_> {
         Some((arg, u32::from(upper.byte)))
     }
 
-    /// A word with the low bits of a sum or difference in its upper half. The operands
-    /// are two parts that both would have to be moved. Side by side in one word, a
+    /// A word with the low bits of a sum or difference in its upper half. The operands are two
+    /// parts that both would have to be moved. If the parts stand side by side in one word, a
     /// single multiplication adds them.
     fn side_by_side(&mut self, value: Value, width: u8) -> Option<Arg> {
         let (x, y, factor) = match self.op(value) {

@@ -94,7 +94,7 @@ impl Compiler<'_> {
             let dot = if places[0].0 == 0 { Opcode::Dot2 } else { Opcode::Dot2High };
             return self.push(dot(ty, other), &[whole, moved, sum]);
         }
-        // The other bytes are 0, so that their products are.
+        // The other bytes are 0, and so are their products.
         let mut narrow = if bytes == 2 { 0x3210 } else { 0x4444 };
         for &(lane, product) in &places {
             put(&mut narrow, lane, product.second.byte);

@@ -16,15 +16,15 @@ pub(super) struct OnTop {
 }
 
 impl OnTop {
-    /// The number of bits below.
+    /// The number of bits below the value.
     pub(super) fn shift(self) -> u32 {
         u32::from(32 - self.width)
     }
 }
 
 impl Compiler<'_> {
-    /// The smaller or larger of two parts of one type, of which one stands at the top of its word;
-    /// possibly clamped.
+    /// The smaller or larger of two parts of one type, possibly clamped. One of the parts stands at
+    /// the top of its word.
     pub(super) fn on_top(&mut self, value: Value) -> Option<OnTop> {
         match self.op(value) {
             Op::Min(x, y) if matches!(self.op(y), Op::Constant(0..)) => {

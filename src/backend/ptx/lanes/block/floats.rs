@@ -1,8 +1,8 @@
 //! Compiles steps on bytes to instructions on halves as floating-point numbers.
 //!
-//! The bits of a half below 2^-13 are its multiple of 2^-24. So sums, minima and maxima of such
-//! numbers are those of integers up to 2047; a negative one has a sign and a magnitude. Sums
-//! limited to zero cost no more than others, so a limit is zero where that is possible.
+//! The bits of a half below 2^-13 are the half's multiple of 2^-24. So sums, minima and maxima of
+//! such halves are those of integers up to 2047; a negative half has a sign and a magnitude. A sum
+//! limited to zero costs no more than another sum, so a limit is zero where possible.
 
 use super::super::super::sequence::{Arg, Opcode, word};
 use super::super::layout::{Floats, Layout, Words, is_signed};
@@ -22,12 +22,12 @@ pub(super) struct Shape {
 impl Shape {
     const PLAIN: Shape = Shape { bias: 0, is_negated: false };
 
-    /// The least number of a type is zero.
+    /// The shape in which the least number of a type is zero.
     fn from_least(ty: Type) -> Shape {
         Shape { bias: -lane(ty).min, is_negated: false }
     }
 
-    /// The largest number of a type is zero.
+    /// The shape in which the largest number of a type is zero.
     fn from_most(ty: Type) -> Shape {
         Shape { bias: lane(ty).max, is_negated: true }
     }
@@ -52,8 +52,8 @@ impl Shape {
         }
     }
 
-    /// The bits in which the low byte of a half that is not negative differs from that of its
-    /// number, in four bytes.
+    /// For halves that are not negative: the bits in which the low byte of a half differs from the
+    /// low byte of its number, repeated in four bytes.
     pub(super) fn flipped(self) -> Option<u32> {
         let byte = match (self.is_negated, self.bias & 0xff) {
             (false, bias @ (0 | 0x80)) | (true, bias @ (0x7f | 0xff)) => bias as u32,
@@ -68,9 +68,9 @@ impl Shape {
 pub(super) struct Numbers {
     pub(super) words: Words,
     pub(super) shape: Shape,
-    /// Each of them has the low bits of a lane.
+    /// The range of the numbers. Each number has the low bits of a lane.
     pub(super) range: Range,
-    /// They are still to be limited to the range of this type.
+    /// The type to whose range the numbers are still to be limited.
     pub(super) limit: Option<Type>,
 }
 
@@ -97,11 +97,11 @@ impl Source {
     }
 }
 
-/// A shape that a source's numbers may have, and the machine instructions that it takes, in many
-/// rounds of a loop.
+/// A shape that a source's numbers may have, and the machine instructions that bring them into this
+/// shape, in [`ROUNDS`] rounds of a loop.
 type Choice = (Shape, u32);
 
-/// So many rounds. Lines that stand before the loop count once.
+/// The rounds of a loop that costs are counted for. Lines before the loop count once.
 const ROUNDS: u32 = 16;
 
 /// A sum or difference of numbers in these shapes.
@@ -111,7 +111,7 @@ struct Sum {
     shape: Shape,
     /// Whether halves are added.
     adds: bool,
-    /// Whether the first ones are subtracted from the second ones.
+    /// Whether the first numbers are subtracted from the second numbers.
     is_reversed: bool,
 }
 
@@ -137,8 +137,8 @@ fn lane(ty: Type) -> Range {
     Layout::Halves.lane(ty)
 }
 
-/// Whether halves are exact for numbers in a range, in a shape and in those that they may be
-/// brought into from there.
+/// Whether halves hold numbers in a range exactly, in a shape and in the shapes that the numbers
+/// may be converted to from there.
 fn is_exact(shape: Shape, range: Range) -> bool {
     Range::new(-512, 1020).contains_range(range) && shape.bias.abs() <= 765
 }
@@ -180,7 +180,7 @@ impl Block<'_> {
                 return Form::Signs { words, is_negated };
             }
             Action::Arithmetic { op: op @ (SimdOp::Min | SimdOp::Max), dtype, saturate } => {
-                // The order of numbers stays when all of them are limited, so that can wait.
+                // Limiting all numbers keeps their order, so limiting can wait.
                 let limit = self.common_limit([(a, atype), (b, btype)]);
                 let limit = limit.filter(|ty| !saturate || dtype == *ty);
                 let sources = match limit {
@@ -262,8 +262,8 @@ impl Block<'_> {
         Numbers { words, shape: sum.shape, range: whole(sources), limit: None }
     }
 
-    /// The sum or difference in a range that takes the fewest machine instructions, with those that
-    /// bring it into a wanted shape.
+    /// The sum or difference in a range that takes the fewest machine instructions, including the
+    /// instructions that bring it into a wanted shape.
     fn choose(&self, op: SimdOp, sources: [Source; 2], range: Range, wanted: Option<Shape>) -> Sum {
         let [xs, ys] = sources.map(|source| self.choices(source));
         let ranked = |(x, x_cost): Choice, (y, y_cost): Choice, is_reversed: bool| {
@@ -293,7 +293,7 @@ impl Block<'_> {
         [0, 1].map(|at| self.builder.push(opcode, &[x[at], y[at]]))
     }
 
-    /// Numbers in one shape, the one that takes the fewest machine instructions.
+    /// The sources as numbers in one shape: the shape that takes the fewest machine instructions.
     fn alike(&mut self, sources: [Source; 2]) -> [Numbers; 2] {
         let [xs, ys] = sources.map(|source| self.choices(source));
         let both = xs.into_iter().flat_map(|x| ys.map(|y| (x, y)));
@@ -314,10 +314,10 @@ impl Block<'_> {
             let is_new = known & bit(ty, shape) == 0;
             (shape, if is_new { lines * rounds } else { 0 })
         };
-        // Two lines take a word apart, and one flips bits of it before that.
+        // Two lines take a word apart. A third line before them flips bits.
         let lines = |shape: Shape| if shape.flipped() == Some(0) { 2 } else { 3 };
         let [first, second] = [least, most].map(|own| cost(own, lines(own)));
-        // Signed numbers are moved.
+        // Signed numbers reach the plain shape by a conversion.
         let taken = if first.1 > 0 { lines(least) } else { 0 };
         let plain = if is_signed(ty) { cost(Shape::PLAIN, taken + 2) } else { first };
         [first, second, plain, first]
@@ -351,7 +351,7 @@ impl Block<'_> {
         if numbers.shape == shape { numbers } else { self.moved(numbers, shape, false) }
     }
 
-    /// Numbers in a shape in which a limit is zero, limited to it.
+    /// Numbers in a shape in which a limit is zero, limited to zero.
     fn limited_to_zero(&mut self, numbers: Numbers, shape: Shape) -> Numbers {
         let numbers = self.moved(numbers, shape, true);
         Numbers { range: shape.above_zero(numbers.range), ..numbers }
@@ -395,7 +395,7 @@ impl Block<'_> {
         Numbers { range, ..self.limited_to_zero(numbers, other) }
     }
 
-    /// Numbers of which each one has the low bits of a lane of a register.
+    /// Numbers, each with the low bits of a lane of a register.
     fn low_bytes(&mut self, floats: Floats, name: usize, ty: Type) -> Source {
         let value = self.value(name);
         let numbers = match value.form {
@@ -434,7 +434,7 @@ impl Block<'_> {
         }
     }
 
-    /// The same, or bytes that are still to be limited to the type.
+    /// Like `settled`, but the bytes may still have to be limited to the type.
     fn unlimited_bytes(&mut self, floats: Floats, name: usize, ty: Type) -> Source {
         match self.value(name).form {
             Form::Floats(numbers) if numbers.limit == Some(ty) => {
@@ -450,7 +450,7 @@ impl Block<'_> {
         }
     }
 
-    /// Numbers in a shape in which low bytes of halves are those of lanes, or flipped.
+    /// Numbers in a shape in which the low bytes of halves are the lanes, or the lanes flipped.
     fn packable(&mut self, numbers: Numbers) -> Numbers {
         if numbers.shape.flipped().is_some() && numbers.shape.halves(numbers.range).min >= 0 {
             return numbers;

@@ -1,9 +1,9 @@
 //! Chains: neighbouring scalar instructions that fill a word part by part, or add to a sum, become
 //! one SIMD instruction or one sum of products.
 //!
-//! Right, as the interpreter finds both programs equal for all inputs (`region/`), and nothing but
-//! the next member reads a word on the way (`facts.rs`). Proven by `tests/library/region.rs`, and
-//! by z3 in `cargo xtask prove-rewrites`.
+//! This is right because the interpreter finds both programs equal for all inputs (`region/`), and
+//! only the next member reads an intermediate word (`facts.rs`). Proven by
+//! `tests/library/region.rs`, and by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::{self, Cost};
 use super::super::super::region::{Chain, Code};
@@ -47,7 +47,7 @@ pub(in super::super) fn fused(
         weight += own_weight;
         outcomes.push(known);
     }
-    // Strictly, as classes of selectors vary by one.
+    // The new code must be strictly cheaper, as costs within a class of selectors vary by one.
     if new_count >= chain.at_least(count) || new_weight >= chain.at_least(weight) {
         return None;
     }

@@ -1,9 +1,9 @@
 //! Groups: neighbouring SIMD instructions become one block on wider lanes.
 //!
 //! Members may move over simple instructions that do not name their registers. Only results that
-//! others read are packed, and lines that are the same in each round stand before the loop. Right,
-//! as each step is exact on wider lanes (`lanes/block.rs`). Proven by `tests/library/lanes.rs` and
-//! by z3 in `cargo xtask prove-rewrites`.
+//! others read are packed, and lines that are the same in each round stand before the loop. This is
+//! right because each step is exact on wider lanes (`lanes/block.rs`). Proven by
+//! `tests/library/lanes.rs` and by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::Cost;
 use super::super::super::lanes;
@@ -14,7 +14,7 @@ use super::hoisting::block;
 use super::{Reading, Replacement, Whole};
 use crate::module::VideoStatement;
 
-/// The group of the statements from one on that saves most.
+/// The group that starts at a statement and saves most.
 pub(super) fn pass(
     rewriter: &mut Rewriter<'_>,
     Reading { place, statements, chains, alone_to, .. }: &mut Reading<'_, '_>,
@@ -35,7 +35,7 @@ pub(super) fn pass(
     Some(Replacement::Whole(Box::new(whole)))
 }
 
-/// The outcome for each member of the group of the first statements that saves most.
+/// The outcome for each member of the group that starts at the first statement and saves most.
 pub(in super::super) fn outcomes(
     rewriter: &mut Rewriter<'_>,
     chains: &mut Chains<'_>,
@@ -52,11 +52,11 @@ pub(in super::super) fn outcomes(
     }
     let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
     for statement in &statements[..run.steps.len()] {
-        // Steps compute what the manual says. So does ptxas.
+        // Steps compute what the manual says, and so must ptxas.
         let known = rewriter.absorbed(statement, place);
         let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty()) else {
-            // The block computes what the manual says. ptxas may compute something else here, and then
-            // in what depends on it.
+            // The block computes what the manual says. ptxas may compute something else for this
+            // statement, and then for statements that depend on it.
             *alone_to = statements[run.steps.len() - 1].span.end;
             return None;
         };
@@ -69,7 +69,7 @@ pub(in super::super) fn outcomes(
     } else if lanes::may_save(&run, &alone, place.target) {
         0
     } else {
-        // The others are tried again, together with those after them.
+        // The other steps are tried again, together with later ones.
         run.steps.len().div_ceil(2)
     };
     if stays > 0 {

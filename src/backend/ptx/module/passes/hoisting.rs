@@ -1,8 +1,9 @@
-//! Hoisting: lines of a block that are the same in each round of a loop stand before it.
+//! Hoisting: lines of a block that are the same in each round of a loop stand before the loop.
 //!
-//! These depend on one register alone. They move behind the statement that writes it, and write
-//! registers of the function. Right, as no other definition reaches the block, and lines have no
-//! effect but their results (`facts.rs`). Proven by `tests/library/{hoisting,lanes}.rs`.
+//! These lines depend on one register alone. They move behind the statement that writes this
+//! register, and write registers of the function. This is right because no other definition reaches
+//! the block, and lines have no effect but their results (`facts.rs`). Proven by
+//! `tests/library/{hoisting,lanes}.rs`.
 //!
 //! ptxas moves most lines of a single instruction itself. So only groups (`groups.rs`) and shared
 //! limits (`sources/limits.rs`) ask for this.
@@ -15,7 +16,7 @@ use super::super::{Outcome, RewriteOptions};
 use super::Whole;
 use crate::module::VideoStatement;
 
-/// The sequence of a statement with lines before the loop around it, if there are some.
+/// The sequence of a statement, if some of its lines can stand before the loop around it.
 pub(super) fn single(
     rewriter: &mut Rewriter<'_>,
     statement: &VideoStatement,
@@ -41,8 +42,8 @@ pub(super) fn single(
     Some(Whole { chain: None, outcomes: vec![known.clone()], hoisted, template })
 }
 
-/// The template of the block for some statements, and those of the lines that stand before the
-/// loop.
+/// The template of the block for some statements, and the templates of the lines that stand before
+/// the loop.
 pub(in super::super) fn block(
     rewriter: &mut Rewriter<'_>,
     body: Body<'_>,
@@ -86,7 +87,7 @@ pub(in super::super) fn block(
 
 /// Lines that stand before the loop of their block.
 pub(in super::super) struct Hoisted {
-    /// The end of the statement that they stand behind.
+    /// The end of the statement that the lines stand behind.
     pub(in super::super) end: u32,
     template: Template,
 }

@@ -1,10 +1,10 @@
-//! Masks, a peephole behind a comparison: a product with 255 that makes a mask of its flags becomes
-//! the mask itself.
+//! Masks, a peephole behind a comparison: a product with 255 that makes a mask of the comparison's
+//! flags becomes the mask itself.
 //!
 //! `vset4` gives 1 in each lane where a comparison holds. Programs multiply that by 255 for a mask.
-//! The sequence for the flags has the bit that fills each lane of it. ptxas leaves out flags that
-//! nothing reads. Right, as only simple instructions stand between. Proven by `tests/library/masks.rs`
-//! and the test below.
+//! The sequence for the flags has the bit that fills each lane of the mask. ptxas leaves out flags
+//! that nothing reads. This is right because only simple instructions stand between comparison and
+//! product. Proven by `tests/library/masks.rs` and the test below.
 
 use super::super::super::emit::Operands;
 use super::super::super::parallel::spreading;
@@ -18,21 +18,21 @@ use crate::video::{Instruction, Operation, Register, numbered};
 /// A product of flags that is a mask.
 pub(in super::super) struct Product {
     pub(in super::super) span: Span,
-    /// The mask, by the sources of the comparison.
+    /// Computes the mask from the sources of the comparison.
     pub(in super::super) sequence: Sequence,
-    /// Its text without comments.
+    /// The text of the product, without comments.
     pub(in super::super) text: String,
     d: Register,
 }
 
 impl Product {
-    /// The registers of its sequence.
+    /// The registers of the mask's sequence.
     pub(in super::super) fn operands<'p>(&'p self, compared: Operands<'p>) -> Operands<'p> {
         Operands { d: Some(&self.d), ..compared }
     }
 
-    /// The product of the flags that a SIMD instruction writes by a sequence, if it stands in a
-    /// part of a text, and only simple instructions before it.
+    /// Finds the product of the flags that a SIMD instruction writes by a sequence. The product
+    /// stands in a part of a text, behind simple instructions only.
     pub(in super::super) fn find(
         source: &str,
         part: Span,
@@ -46,7 +46,7 @@ impl Product {
             return None;
         }
         let (flags, a, b) = (d?, a?, b?);
-        // The sources are read once more.
+        // The mask reads the sources once more.
         if flags.names_same(a) || flags.names_same(b) {
             return None;
         }
@@ -65,8 +65,8 @@ impl Product {
     }
 }
 
-/// The register that an instruction writes, and its text, if it is a product of flags with all bits
-/// of a lane.
+/// If an instruction is a product of flags with all bits of a lane: the register that it writes,
+/// and its text.
 fn factor(
     source: &str,
     instruction: &ast::Instruction<'_>,
@@ -97,7 +97,7 @@ fn factor(
     Some((Register::new(result.text(source))?, format!("mul.lo{ty} {d}, {first}, {second};")))
 }
 
-/// The mask for flags: the bit that was moved to the bottom of each lane, everywhere in it.
+/// The mask for flags: the bit that was moved to the bottom of each lane fills the whole lane.
 fn mask(flags: &Sequence, width: LaneWidth) -> Option<Sequence> {
     let (last, lines) = flags.lines().split_last()?;
     let ones = if width == LaneWidth::Bytes { 0x0101_0101 } else { 0x0001_0001 };

@@ -1,8 +1,8 @@
 //! Order: SIMD minima and maxima compare their sources in the direction of their neighbours, for
 //! common subexpressions.
 //!
-//! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. Right,
-//! as `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
+//! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. This
+//! is right because `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
 
 use super::super::super::lanes::has_sums_of_halves;
 use super::super::super::{Gate, Opcode};
@@ -29,11 +29,11 @@ pub(super) fn pass(
     Some(Replacement::Single(rewriter.form(instruction, standing, declared, reading.place)))
 }
 
-/// So many statements before and after an instruction are its neighbours.
+/// This many statements before and after an instruction are its neighbours.
 const NEAR: usize = 8;
 
 /// Whether an instruction shares a comparison with a neighbour if its sources are exchanged, and
-/// with none as it is. `at` is its place among the statements.
+/// shares none as it is. `at` is the instruction's place among the statements.
 fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool {
     let statement = &statements[at];
     let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none());
@@ -58,14 +58,14 @@ fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool
     let mut results = before.iter().copied().chain(after).filter(|(_, is_extremum)| !is_extremum);
     match results.next() {
         Some((is_same, _)) => !is_same && results.all(|(is_same, _)| !is_same),
-        // Among themselves, extrema agree with the first one.
+        // Without comparisons as results, extrema agree with the first extremum.
         None => before.last().is_some_and(|(is_same, _)| !is_same),
     }
 }
 
-/// A comparison of lanes that is a result, or decides which lane is one.
+/// A comparison of lanes that is the result, or that selects the result's lanes.
 struct Compared<'s> {
-    /// The sequence finds the lanes where the first one is less than the second.
+    /// The sequence finds the lanes where the first register is less than the second.
     pair: [&'s Register; 2],
     ty: Type,
     width: LaneWidth,
@@ -109,7 +109,7 @@ impl<'s> Compared<'s> {
     }
 }
 
-/// A SIMD minimum or maximum of the same lanes of both sources, with these exchanged.
+/// A SIMD minimum or maximum of the same lanes of both sources, with the sources exchanged.
 pub(in super::super) fn exchange(instruction: &Instruction) -> Instruction {
     let mut exchanged = instruction.clone();
     if let Operation::SimdArithmetic(it) = &mut exchanged.operation {

@@ -1,9 +1,10 @@
-//! Sources: what is known of the sources of one instruction makes its sequence shorter: a register
-//! holds a constant (`constants.rs`), lies in a range (`ranges.rs`), or neighbours share limits on
-//! it (`limits.rs`).
+//! Sources: what is known of the sources of one instruction makes its sequence shorter. A register
+//! holds a constant (`constants.rs`), lies in a range (`ranges.rs`), or has limits that neighbours
+//! share (`limits.rs`).
 //!
-//! Right, as the data flow finds all definitions that reach the instruction (`facts.rs`). Proven by
-//! `tests/library/{constants,ranges,limits,order}.rs`, and by z3 in `cargo xtask prove-rewrites`.
+//! This is right because the data flow finds all definitions that reach the instruction
+//! (`facts.rs`). Proven by `tests/library/{constants,ranges,limits,order}.rs`, and by z3 in
+//! `cargo xtask prove-rewrites`.
 
 mod constants;
 mod limits;
@@ -25,7 +26,7 @@ use constants::on_constants;
 pub(super) use ranges::Known;
 use ranges::Ranges;
 
-/// A shorter sequence for a statement on what is known of its sources.
+/// A shorter sequence for a statement, by what is known of its sources.
 pub(super) fn pass(
     rewriter: &mut Rewriter<'_>,
     reading: &mut Reading<'_, '_>,
@@ -46,8 +47,8 @@ pub(super) fn pass(
     })
 }
 
-/// A statement's instruction with constants in the place of registers, and its context, as far
-/// as these are known and give a shorter sequence.
+/// A statement's instruction with known constants in the place of registers, and its context.
+/// `None` if these give no shorter sequence.
 fn known(
     rewriter: &mut Rewriter<'_>,
     Reading { place, statements, chains, ranges, .. }: &mut Reading<'_, '_>,
@@ -65,8 +66,8 @@ fn known(
     let nothing = Context { ranges: [None; 3], sharing: 1 };
     let is_near = ranges.is_near(place.source, statements, at);
     let facts = &mut chains.facts;
-    // On sm_70, code of this kind is not always shorter. Results of instructions that stay are those
-    // of ptxas 13.
+    // On sm_70, code of this kind is not always shorter. Instructions that stay have the results of
+    // ptxas 13.
     let is_estimated = place.target.has(Feature::Ptxas13);
     let mut sharing = 1;
     if is_estimated && (is_near || instruction.simd().is_none()) {
@@ -95,8 +96,8 @@ fn known(
     on_constants.map(|on| (on, nothing))
 }
 
-/// The form of an instruction that becomes the sequence for the same one with constants in the
-/// place of registers, in a context, if that is shorter.
+/// The form with the sequence for `on`, the same instruction with constants in the place of
+/// registers, in a context. `None` if that sequence is not shorter.
 fn on_known(
     rewriter: &mut Rewriter<'_>,
     instruction: &Instruction,
@@ -120,7 +121,7 @@ fn on_known(
     let form = shorter.map(|shorter| {
         let sequence = shorter.for_registers(registers);
         let template = Some(rewriter.block(&sequence, place.source));
-        // The cost is that on any registers: on these it is not more.
+        // The cost is for any registers: for these it is not more.
         let known = FormOutcome { outcome: Outcome::Rewritten(sequence), ..plain.known.clone() };
         Arc::new(Form { known, template })
     });

@@ -8,15 +8,15 @@ use crate::video::{
     Immediate, Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Source, Tail,
 };
 
-/// A scalar instruction with constants in the place of registers that hold these. `None` if there
-/// are none.
+/// A scalar instruction with constants in the place of registers that hold them. `None` if no
+/// register holds a constant.
 pub(super) fn on_constants(instruction: &Instruction, site: Site<'_>) -> Option<Instruction> {
     let mut known = instruction.clone();
     let is_other = replace(&mut known.operation, &mut |register| site.constant(register));
     is_other.then_some(known)
 }
 
-/// Puts constants in the place of registers, and tells whether there was one.
+/// Puts known constants in the place of registers, and tells whether any was known.
 fn replace(operation: &mut Operation, known: &mut dyn FnMut(&Register) -> Option<u32>) -> bool {
     match operation {
         Operation::Arithmetic(it) => {

@@ -1,9 +1,9 @@
 //! Saturating differences with the same subtrahend.
 //!
 //! Before `sm_120`, such a difference of words is five machine instructions. By limits on the first
-//! word it is three, and three more find the limits. ptxas finds them once for all neighbours that
-//! subtract the same word. A difference of halves is four to six; from `sm_90` on it is three by limits,
-//! and four more find these.
+//! word it is three, and three more find the limits. ptxas finds the limits once for all neighbours
+//! that subtract the same word. A difference of halves is four to six machine instructions; from
+//! `sm_90` on it is three by limits, and four more find the limits.
 
 use super::super::super::super::facts::Facts;
 use super::super::super::super::straight::names_between;
@@ -11,22 +11,22 @@ use crate::isa::{LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, Source, Tail, numbered};
 
-/// So many statements before and after an instruction are its neighbours.
+/// This many statements before and after an instruction are its neighbours.
 const NEAR: usize = 8;
 
-/// So many must share limits. Two would do if ptxas emitted all of them.
+/// This many must share limits. Two would do if ptxas emitted all counted machine instructions.
 const LEAST: usize = 3;
 
-/// So many statements before and after an instruction may be in its loop.
+/// This many statements before and after an instruction may be in its loop.
 const NEAR_IN_LOOP: usize = 24;
 
-/// So many instructions share limits that stand before a loop, one in each round.
+/// The assumed rounds of a loop. All rounds share the limits that stand before the loop.
 const ROUNDS: u32 = 16;
 
-/// The number of neighbouring instructions, with this one, that subtract one word from different
-/// ones while nothing writes it: ptxas computes its limits once for all of them. 1 if there are fewer
-/// than three. A word that is the same in each round of a loop has its limits before that; there,
-/// two are enough.
+/// The number of neighbouring instructions, this one included, that subtract the same word from
+/// different words while nothing writes it: ptxas computes the word's limits once for all of them.
+/// 1 if there are fewer than three. If the word is the same in each round of a loop, its limits
+/// stand before the loop, and two instructions are enough.
 pub(super) fn sharing(
     source: &str,
     statements: &[VideoStatement],
@@ -93,7 +93,7 @@ impl<'s> Difference<'s> {
         (is_signed && words[0] != words[1]).then_some(Difference { words, width })
     }
 
-    /// The first word of a difference of the same kind with the same second one.
+    /// The first word of a difference of the same kind with the same second word.
     fn shared_by<'o>(&self, other: &'o VideoStatement) -> Option<&'o Register> {
         let Difference { words: [first, second], width } = Difference::of(other)?;
         (second == self.words[1] && width == self.width).then_some(first)
@@ -107,7 +107,7 @@ fn word(source: &Source) -> Option<&Register> {
     }
 }
 
-/// Whether a register keeps its value from the start of a statement to that of the next one.
+/// Whether a register keeps its value from the start of a statement to the start of the next.
 fn keeps(source: &str, first: &VideoStatement, next: &VideoStatement, register: &Register) -> bool {
     let name = numbered(register.name());
     let is_other = |it: &Register| numbered(it.name()) != name;

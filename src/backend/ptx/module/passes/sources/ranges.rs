@@ -1,8 +1,8 @@
 //! Ranges of the registers that scalar instructions read.
 //!
 //! A register that only video instructions and moves write holds results with a known range, in
-//! loops, too. An instruction on these often has a shorter sequence: it need not saturate, or 32
-//! bits are enough.
+//! loops, too. An instruction on such registers often has a shorter sequence: it need not saturate,
+//! or 32 bits are enough.
 
 use super::super::super::super::facts::{Facts, Results};
 use super::super::super::super::region::result_range;
@@ -20,18 +20,19 @@ pub(super) type Ranges = [Option<Range>; 3];
 #[derive(Default)]
 pub(in super::super) struct Known<'m> {
     header: Option<u32>,
-    /// Its statements, if these are close to each other.
+    /// The statements of the function, if they are close to each other.
     statements: Option<&'m [VideoStatement]>,
-    /// Their results, if they were needed.
+    /// The ranges of their results, if they were needed.
     results: Option<Results>,
 }
 
-/// The data flow of a function is read for its own sake only if it has a video instruction among
-/// so many, on average.
+/// The data flow of a function is read for ranges only if, on average, at least one of this many
+/// statements is a video instruction.
 const NEAR: usize = 24;
 
 impl<'m> Known<'m> {
-    /// Whether the data flow of a statement's function is worth reading, by its place among all.
+    /// Whether the data flow of a statement's function is worth reading. `at` is the statement's
+    /// place.
     pub(super) fn is_near(
         &mut self,
         source: &str,
@@ -67,7 +68,7 @@ impl<'m> Known<'m> {
         let (results, site) = (self.results.as_ref()?, facts.at(statement)?);
         let mut sources = instruction.sources();
         if matches!(instruction.operation, Operation::Shift(_)) {
-            // ptxas knows more of what is shifted, and of the amount.
+            // ptxas knows more about the shifted value and the amount.
             (sources[0], sources[1]) = (None, None);
         }
         let ranges = sources.map(|it| site.range(it?, results).and_then(rounded));
@@ -75,9 +76,9 @@ impl<'m> Known<'m> {
     }
 }
 
-/// The range of all numbers of as many bits as this one needs. Rounding keeps the number of
-/// different ranges small: for each, a sequence is looked for. `None` for whole words; for constants,
-/// which ptxas knows itself; and for flags, of which it makes predicates.
+/// The range of all numbers of as many bits as this range needs. Rounding keeps the number of
+/// different ranges small, because a sequence is looked for in each. `None` for whole words; for
+/// constants, which ptxas knows itself; and for flags, of which ptxas makes predicates.
 fn rounded(range: Range) -> Option<Range> {
     let above = |value: i128| 128 - value.leading_zeros();
     let max = if range.max < 0 { -1 } else { (1 << above(range.max)) - 1 };
@@ -87,7 +88,7 @@ fn rounded(range: Range) -> Option<Range> {
     (range.max - range.min > 1 && !is_word).then_some(all)
 }
 
-/// So many times, ranges of results are found from the ranges of sources.
+/// The ranges of results are found from the ranges of sources this many times.
 const ROUNDS: usize = 4;
 
 /// The ranges of the results of a function's statements.
