@@ -1355,7 +1355,10 @@ fn wrong_settings_are_said() {
         ("[check]\nselect = \"V1\"\n", "line 2, column 10"),
         ("[check]\ndialect = \"ptax\"\n", "`documented` or `ptxas`"),
         ("[check]\ntarget = \"90\"\n", "`90` is no target; a target looks like `sm_90`"),
-        ("[check]\nptx-version = \"eight\"\n", "`eight` is no PTX version; a version looks like `8.5`"),
+        (
+            "[check]\nptx-version = \"eight\"\n",
+            "`eight` is no PTX version; a version looks like `8.5`",
+        ),
         ("[check]\nptx-version = 8.0\n", "expected a string"),
         ("[check]\nextend_select = [\"V4\"]\n", "did you mean `extend-select`?"),
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),
