@@ -497,7 +497,7 @@ pub(super) fn cheaper(
         return None;
     }
     all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
-        // An estimate must be below the cost by a margin.
+        // An estimate must be well below, to be sure.
         let sequence = cheapest(instruction, target, semantics, gate)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
     })
