@@ -497,7 +497,7 @@ pub(super) fn cheaper(
         return None;
     }
     all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
-        // An estimate must be well below, to be sure.
+        // An estimate must be well below the cost, because estimates are uncertain.
         let sequence = cheapest(instruction, target, semantics, gate)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
     })
