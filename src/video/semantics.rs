@@ -49,7 +49,7 @@ impl Semantics {
         }
     }
 
-    /// Whose results the semantics stands for, in words.
+    /// A title: the manual, or the releases of ptxas that give these results.
     pub const fn title(self) -> &'static str {
         match self {
             Semantics::Manual => "The manual",

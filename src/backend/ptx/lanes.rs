@@ -1,8 +1,8 @@
 //! Neighbouring SIMD instructions, as one block that works on wider lanes.
 //!
-//! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes; before, of words
-//! and of floating-point numbers only. Each word of lanes becomes two words of wider lanes once,
-//! and only results that live on are packed.
+//! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes. Before, there are
+//! only those of words and of floating-point numbers. Each word of lanes becomes two words of wider
+//! lanes once, and only live results are packed.
 
 mod block;
 mod cost;

@@ -91,7 +91,7 @@ impl<'s> Regions<'s> {
     }
 
     /// The region that starts with the first of some statements. The statements of a text are
-    /// asked for in order, each one once, together with all that may belong to its region.
+    /// asked for in order, each once, together with all that may belong to the same region.
     pub(crate) fn starting(&mut self, statements: &[VideoStatement]) -> Option<Region> {
         let gate = self.gate?;
         let found = self.chains.starting(statements, OPTIONS.semantics);

@@ -22,7 +22,7 @@ pub(in super::super) struct Known<'m> {
     header: Option<u32>,
     /// The statements of the function, if they are close to each other.
     statements: Option<&'m [VideoStatement]>,
-    /// The ranges of their results, if they were needed.
+    /// The ranges of the statements' results, if they were needed.
     results: Option<Results>,
 }
 
