@@ -13,7 +13,7 @@ use crate::source::{MAX_LEN, Span};
 use layout::Inserted;
 pub(crate) use layout::removed;
 pub use positions::Edited;
-use words::Words;
+use words::Identifiers;
 pub(crate) use words::is_name;
 
 /// Edits of a text, made by way of its [tree](super::parse).
@@ -70,7 +70,7 @@ pub struct Edits<'t> {
     /// What functions get, by their starts.
     additions: BTreeMap<u32, Additions<'t>>,
     /// Read when they are first asked for.
-    words: Option<Words<'t>>,
+    words: Option<Identifiers<'t>>,
     /// How many names are fresh.
     fresh: usize,
 }
@@ -523,8 +523,8 @@ impl<'t> Edits<'t> {
         self.words().fresh(start, number)
     }
 
-    fn words(&mut self) -> &Words<'t> {
-        self.words.get_or_insert_with(|| Words::of(self.tree))
+    fn words(&mut self) -> &Identifiers<'t> {
+        self.words.get_or_insert_with(|| Identifiers::of(self.tree))
     }
 
     fn additions(&mut self, function: Function<'t>) -> &mut Additions<'t> {
