@@ -119,12 +119,12 @@ fn one(
         context.declare(&operand.placeholder, kind(asm, operand), beyond(asm, at));
     }
     let checker = Checker::new(&asm.text, options, std::mem::take(known), sink);
-    let operands = AsmOperands::new(asm);
+    let (machine, operands) = (Machine::new(asm), AsmOperands::new(asm));
     let may_declare = &|name: &str, asm: Span| registers.may_declare(name, asm);
     let found = Vec::new();
     let statements = Vec::new();
     let mut checker =
-        EmbeddedChecker { asm, operands, may_declare, source, checker, found, statements };
+        EmbeddedChecker { asm, machine, operands, may_declare, source, checker, found, statements };
     read_in(&asm.text, context, &mut checker);
     let EmbeddedChecker { operands, statements, found, .. } = &checker;
     // Where operands are mistaken for others, what is written is not what was meant.
@@ -240,6 +240,7 @@ fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
 
 struct EmbeddedChecker<'t, 'o> {
     asm: &'t Asm<'t>,
+    machine: Machine<'t>,
     operands: AsmOperands<'t>,
     /// See [`AsmSubject`].
     may_declare: &'o dyn Fn(&str, Span) -> bool,
@@ -305,7 +306,7 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
 
 impl EmbeddedChecker<'_, '_> {
     fn is_ptx(&self, statement: &WantedStatement<'_>) -> bool {
-        is_ptx(self.asm, statement.tokens, |word| self.operands.get(word).is_some())
+        self.machine.is_ptx(statement.tokens, |word| self.operands.get(word).is_some())
     }
 }
 
@@ -326,64 +327,73 @@ fn defined(asm: &Asm<'_>, source: &str, headers: Option<&Joined>, span: Span) ->
     })
 }
 
-/// Whether a statement that may be a video instruction is PTX. Other machines have instructions
-/// with such names: NEON has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
-pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) -> bool) -> bool {
-    let text = |token: &Token| token.span().text(&asm.text);
-    let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
-    let Some(opcode) = words.clone().next().map(text) else {
-        // It is wanted for its types.
-        return true;
-    };
-    let modifiers = words.skip(1).take_while(|token| token.kind() == TokenKind::Dot);
-    let types = modifiers
-        .filter(|token| {
-            let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f', 'U', 'S', 'B', 'F']);
-            matches!(ty, "8" | "16" | "32" | "64")
-        })
-        .count();
-    if types > 1 {
-        return true;
-    }
-    // It names operands of the `asm`, and ends as PTX does.
-    let complete = tokens.last().is_some_and(|last| last.is(b';'));
-    let names_operand = |token: &Token| {
-        is_operand(text(token))
-            || asm.unknown_operands_in(token.span()).any(|(_, span)| span == token.span())
-    };
-    complete
-        && Mnemonic::from_text(&opcode.to_ascii_lowercase()).is_some()
-        && tokens.iter().any(names_operand)
-        && !is_foreign(asm, tokens, is_operand)
+/// Tells the PTX in the text of an `asm` from instructions of another machine.
+pub(crate) struct Machine<'a> {
+    asm: &'a Asm<'a>,
+    /// A text that declares registers is PTX, whatever their names.
+    declares_registers: bool,
 }
 
-/// Whether a statement has something of another machine: a register such as `q0` or `%xmm1`, a
-/// modifier such as `.vx` of RISC-V, or a `#` before a number. A text that declares registers is
-/// PTX, whatever their names.
-pub(crate) fn is_foreign(
-    asm: &Asm<'_>,
-    tokens: &[Token],
-    is_operand: impl Fn(&str) -> bool,
-) -> bool {
-    const MODIFIERS: [&str; 8] = [".vv", ".vx", ".vi", ".vvm", ".vxm", ".vim", ".wv", ".wx"];
-    const REGISTERS: [&str; 8] = ["q", "d", "s", "v", "vr", "xmm", "ymm", "zmm"];
-    let is_register = |word: &str| {
-        let name = word.trim_start_matches(['%', '$']);
-        let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        REGISTERS.contains(&kind) && name[kind.len()..].parse().is_ok_and(|it: u8| it < 64)
-    };
-    let text = |token: &Token| token.span().text(&asm.text);
-    let mut before = "";
-    let foreign = |token: &Token| {
-        let (word, dot) = (text(token), std::mem::replace(&mut before, text(token)) == ".");
-        match token.kind() {
-            TokenKind::Dot => MODIFIERS.contains(&word),
-            // `. s32` is a modifier.
-            TokenKind::Ident => !dot && is_register(word) && !is_operand(word),
-            _ => word == "#",
+impl<'a> Machine<'a> {
+    pub(crate) fn new(asm: &'a Asm<'a>) -> Machine<'a> {
+        Machine { asm, declares_registers: asm.text.contains(".reg") }
+    }
+
+    /// Whether a statement that may be a video instruction is PTX. Other machines have
+    /// instructions with such names: NEON has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
+    pub(crate) fn is_ptx(&self, tokens: &[Token], is_operand: impl Fn(&str) -> bool) -> bool {
+        let text = |token: &Token| token.span().text(&self.asm.text);
+        let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
+        let Some(opcode) = words.clone().next().map(text) else {
+            // It is wanted for its types.
+            return true;
+        };
+        let modifiers = words.skip(1).take_while(|token| token.kind() == TokenKind::Dot);
+        let types = modifiers
+            .filter(|token| {
+                let ty =
+                    text(token).trim_start_matches(['.', 'u', 's', 'b', 'f', 'U', 'S', 'B', 'F']);
+                matches!(ty, "8" | "16" | "32" | "64")
+            })
+            .count();
+        if types > 1 {
+            return true;
         }
-    };
-    !asm.text.contains(".reg") && tokens.iter().any(foreign)
+        // It names operands of the `asm`, and ends as PTX does.
+        let complete = tokens.last().is_some_and(|last| last.is(b';'));
+        let names_operand = |token: &Token| {
+            is_operand(text(token))
+                || self.asm.unknown_operands_in(token.span()).any(|(_, span)| span == token.span())
+        };
+        complete
+            && Mnemonic::from_text(&opcode.to_ascii_lowercase()).is_some()
+            && tokens.iter().any(names_operand)
+            && !self.is_foreign(tokens, is_operand)
+    }
+
+    /// Whether a statement has something of another machine: a register such as `q0` or `%xmm1`,
+    /// a modifier such as `.vx` of RISC-V, or a `#` before a number.
+    pub(crate) fn is_foreign(&self, tokens: &[Token], is_operand: impl Fn(&str) -> bool) -> bool {
+        const MODIFIERS: [&str; 8] = [".vv", ".vx", ".vi", ".vvm", ".vxm", ".vim", ".wv", ".wx"];
+        const REGISTERS: [&str; 8] = ["q", "d", "s", "v", "vr", "xmm", "ymm", "zmm"];
+        let is_register = |word: &str| {
+            let name = word.trim_start_matches(['%', '$']);
+            let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            REGISTERS.contains(&kind) && name[kind.len()..].parse().is_ok_and(|it: u8| it < 64)
+        };
+        let text = |token: &Token| token.span().text(&self.asm.text);
+        let mut before = "";
+        let foreign = |token: &Token| {
+            let (word, dot) = (text(token), std::mem::replace(&mut before, text(token)) == ".");
+            match token.kind() {
+                TokenKind::Dot => MODIFIERS.contains(&word),
+                // `. s32` is a modifier.
+                TokenKind::Ident => !dot && is_register(word) && !is_operand(word),
+                _ => word == "#",
+            }
+        };
+        !self.declares_registers && tokens.iter().any(foreign)
+    }
 }
 
 /// A finding in the text of an `asm`, as one in the source.

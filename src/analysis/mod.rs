@@ -26,8 +26,8 @@ mod waiting;
 use thiserror::Error;
 
 pub use add::add_ignores;
+pub(crate) use embedded::Machine;
 pub use embedded::parse_asm;
-pub(crate) use embedded::{is_foreign, is_ptx};
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use fix::{fix_new, offers};
 pub(crate) use in_order::check_in_order;

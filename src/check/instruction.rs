@@ -129,7 +129,7 @@ fn read(checked: &mut Checked<'_, '_>, statement: &WantedStatement<'_>) -> Optio
     let modifiers = modifiers::read(checked, mnemonic, raw);
     gates(checked, mnemonic, raw.mnemonic);
     let operands = operands::assign(checked, mnemonic, &modifiers, raw)?;
-    let values = Values::read(checked, mnemonic, &operands);
+    let values = CheckedOperands::read(checked, mnemonic, &operands);
     let negated = operands::negation(checked, mnemonic, &modifiers, &operands, raw);
     if checked.errors {
         return None;
@@ -268,20 +268,20 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
 }
 
 /// The operands, validated one by one.
-struct Values {
+struct CheckedOperands {
     d: Register,
     a: Operand,
     b: Operand,
     c: Option<Operand>,
 }
 
-impl Values {
+impl CheckedOperands {
     /// Reads all operands, so that the errors of each are reported.
     fn read(
         checked: &mut Checked<'_, '_>,
         mnemonic: Mnemonic,
         operands: &Operands<'_>,
-    ) -> Option<Values> {
+    ) -> Option<CheckedOperands> {
         let form = operands.form;
         // One that is no part of the instruction may have been read.
         checked.declared = None;
@@ -293,7 +293,7 @@ impl Values {
         checked.note_type(OperandName::B);
         let c = operands.c.map(|c| operands::third_source(checked, form, c));
         checked.note_type(OperandName::C);
-        Some(Values { d: d?, a: a?, b: b?, c: c.flatten() })
+        Some(CheckedOperands { d: d?, a: a?, b: b?, c: c.flatten() })
     }
 }
 
@@ -304,7 +304,7 @@ fn build(
     mnemonic: Mnemonic,
     modifiers: &Modifiers,
     operands: &Operands<'_>,
-    values: Values,
+    values: CheckedOperands,
     negated: Option<OperandName>,
 ) -> Option<Operation> {
     let selector = |raw: &RawOperand| raw.selector.map(|span| span.text(checked.source));

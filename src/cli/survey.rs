@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use self::package::Packages;
-use self::row::{Found, Place, Row, Total, Trouble};
+use self::row::{Place, Row, SurveyLine, Total, Trouble};
 use super::progress::for_each_in_order;
 use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
@@ -113,23 +113,22 @@ impl Survey<'_> {
             })
         };
         for_each_in_order("surveyed", &self.inputs, work, |found| {
-            let is_unread =
-                matches!(&found[..], [Found::Error(error)] if error.place.path == error.place.file);
+            let is_unread = matches!(&found[..], [SurveyLine::Error(error)] if error.place.path == error.place.file);
             total.files += usize::from(!is_unread);
             for found in found {
                 match &found {
-                    Found::Image(row) => total.add(row),
-                    Found::Error(error) => {
+                    SurveyLine::Image(row) => total.add(row),
+                    SurveyLine::Error(error) => {
                         failed = true;
                         trouble(&error.sentence());
                     }
                 }
                 match found {
                     _ if is_json => found.write(&mut out.stream)?,
-                    Found::Image(row) if row.instructions > 0 || self.arguments.all => {
+                    SurveyLine::Image(row) if row.instructions > 0 || self.arguments.all => {
                         rows.push(row);
                     }
-                    Found::Image(_) | Found::Error(_) => {}
+                    SurveyLine::Image(_) | SurveyLine::Error(_) => {}
                 }
             }
             Ok(())
@@ -144,7 +143,7 @@ impl Survey<'_> {
     }
 
     /// The texts of a file, and the errors.
-    fn file(&self, input: &Input) -> Vec<Found> {
+    fn file(&self, input: &Input) -> Vec<SurveyLine> {
         let subject = Subject { input, packages: &self.packages };
         match Content::open(input, self.arguments.max_image) {
             Ok(Content::Ptx(text)) => vec![subject.ptx(&text)],
@@ -182,20 +181,20 @@ impl Subject<'_> {
         }
     }
 
-    fn ptx(&self, text: &[u8]) -> Found {
+    fn ptx(&self, text: &[u8]) -> SurveyLine {
         let place = self.place(&Member::default(), None);
-        Found::Image(Row::new(place, &decoded(text), &mut row::Known::default()))
+        SurveyLine::Image(Row::new(place, &decoded(text), &mut row::Known::default()))
     }
 
-    fn image(&self, member: &Member, image: &Image, known: &mut row::Known) -> Found {
+    fn image(&self, member: &Member, image: &Image, known: &mut row::Known) -> SurveyLine {
         let mut row = Row::new(self.place(member, Some(image)), &image.text(), known);
         row.image = (!image.is_file).then(|| image.name());
         row.arch = image.target.to_string();
         row.ptx = format!("{}.{}", image.version.0, image.version.1);
-        Found::Image(row)
+        SurveyLine::Image(row)
     }
 
-    fn error(&self, member: &Member, error: &impl Display) -> Found {
-        Found::Error(Trouble { place: self.place(member, None), message: error.to_string() })
+    fn error(&self, member: &Member, error: &impl Display) -> SurveyLine {
+        SurveyLine::Error(Trouble { place: self.place(member, None), message: error.to_string() })
     }
 }

@@ -10,7 +10,7 @@ use crate::video::{EDGES, Instruction, Semantics};
 
 /// The words that inputs are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum InputPool {
     /// Edge values in each lane, and their neighbours.
     Edges,
     /// Edge values and random words.
@@ -29,12 +29,12 @@ pub(super) fn telling(
     shape: &Shape,
     instruction: &Instruction,
     own: Semantics,
-    words: Words,
+    pool: InputPool,
     seen: &mut HashSet<Kind>,
     random: &mut Random,
 ) -> [u32; 3] {
     let right = instruction.lower(own);
-    let tried: Vec<[u32; 3]> = (0..TRIED).map(|_| inputs(words, random)).collect();
+    let tried: Vec<[u32; 3]> = (0..TRIED).map(|_| inputs(pool, random)).collect();
     let results = |program: &Program| -> Vec<u32> {
         tried.iter().map(|&[a, b, c]| program.eval(a, b, c)).collect()
     };
@@ -56,8 +56,8 @@ pub(super) fn telling(
     tried[best]
 }
 
-fn inputs(words: Words, random: &mut Random) -> [u32; 3] {
-    let [a, mut b, mut c] = [(); 3].map(|()| word(words, random));
+fn inputs(pool: InputPool, random: &mut Random) -> [u32; 3] {
+    let [a, mut b, mut c] = [(); 3].map(|()| word(pool, random));
     // The result of a comparison is less than nearly every word.
     if random.below(6) == 0 {
         c = random.pick(&[0, 1]);
@@ -71,8 +71,8 @@ fn inputs(words: Words, random: &mut Random) -> [u32; 3] {
     [a, b, c]
 }
 
-fn word(words: Words, random: &mut Random) -> u32 {
-    if words == Words::Edges || random.flip() {
+fn word(pool: InputPool, random: &mut Random) -> u32 {
+    if pool == InputPool::Edges || random.flip() {
         // Most edge values have the same lanes, or only one.
         let mask = random.pick(&[0, 0, 0xffff, 0x00ff_00ff]);
         return (random.pick(&EDGES) & !mask) | (random.pick(&EDGES) & mask);

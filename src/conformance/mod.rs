@@ -10,7 +10,7 @@ mod shapes;
 
 use std::collections::{HashSet, VecDeque};
 
-use self::inputs::Words;
+use self::inputs::InputPool;
 use self::mistakes::Kind;
 use self::random::Random;
 use self::shapes::{Operands, Shape};
@@ -153,8 +153,8 @@ impl Iterator for Vectors {
         }
         let shape = &self.shapes[at];
         let (words, operands) = match self.round {
-            0 => (Words::Edges, Operands::first(shape, &mut self.random)),
-            _ => (Words::Mixed, Operands::any(shape, &mut self.random)),
+            0 => (InputPool::Edges, Operands::first(shape, &mut self.random)),
+            _ => (InputPool::Mixed, Operands::any(shape, &mut self.random)),
         };
         let instruction = shape.build(&operands)?;
         // The semantics take turns where they differ.

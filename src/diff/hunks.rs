@@ -6,7 +6,7 @@ use super::align::{Alignment, Matching, Sides};
 use super::moves::Moves;
 use super::outline::{Class, Function, NameId, Outline, Statement};
 use super::text::Texts;
-use super::value::{Functions, Values};
+use super::value::{Functions, Rewritings};
 use super::{Change, ChangeKind, Hunk, Line, LineKind, Part, Subject};
 use crate::hash::Map;
 use crate::source::Span;
@@ -24,7 +24,7 @@ pub(super) fn function(
     sides: &Sides<'_, '_>,
     (before, after): (&Function, &Function),
     context: usize,
-    values: &mut Values,
+    values: &mut Rewritings,
 ) -> Vec<Hunk> {
     let (old, new) = (sides.old.statements(before), sides.new.statements(after));
     if sides.are_equal(old, new) {

@@ -35,7 +35,7 @@ pub(crate) use figures::Figures;
 use outline::{Function, Outline, Rough, Shapes};
 use pairs::Pairs;
 pub(crate) use pairs::without_hashes;
-use value::Values;
+use value::Rewritings;
 
 /// Options for [`diff_with`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,7 +298,7 @@ impl<'s> Comparison<'s> {
         let (old, new) = (&self.old, &self.new);
         let sides = Sides { old, new, globals: &self.pairs.globals, rough: &self.rough };
         let items = hunks::items(&sides);
-        let mut values = Values::new();
+        let mut values = Rewritings::new();
         let change =
             move |(before, after): (Option<&Function>, Option<&Function>)| match (before, after) {
                 (Some(before), Some(after)) => {
@@ -363,7 +363,7 @@ fn both(
     sides: &Sides<'_, '_>,
     (before, after): (&Function, &Function),
     options: DiffOptions,
-    values: &mut Values,
+    values: &mut Rewritings,
 ) -> Option<Change> {
     let hunks = hunks::function(sides, (before, after), options.context, values);
     let names = [sides.old.name_text(before.name), sides.new.name_text(after.name)];

@@ -31,15 +31,15 @@ const LONGEST: usize = 1000;
 const MOST_NAMES: usize = 6;
 
 /// The state of a comparison of two modules.
-pub(super) struct Values {
+pub(super) struct Rewritings {
     /// The rewritings of operations, by the operation without the names of its registers.
     known: Map<Operation, Vec<Sequence>>,
     budget: usize,
 }
 
-impl Values {
-    pub(super) fn new() -> Values {
-        Values { known: Map::default(), budget: BUDGET }
+impl Rewritings {
+    pub(super) fn new() -> Rewritings {
+        Rewritings { known: Map::default(), budget: BUDGET }
     }
 
     fn rewritings(&mut self, instruction: &Instruction) -> &[Sequence] {
@@ -92,7 +92,11 @@ impl<'f, 's> Functions<'f, 's> {
     }
 
     /// The stretches of a hunk whose sides compute the same.
-    pub(super) fn equivalences(&self, entries: &[Entry], values: &mut Values) -> Vec<Equivalence> {
+    pub(super) fn equivalences(
+        &self,
+        entries: &[Entry],
+        values: &mut Rewritings,
+    ) -> Vec<Equivalence> {
         let mut found = Vec::new();
         let mut claim = |stretch: &Range<usize>| {
             let proven = self.is_equal(&entries[stretch.clone()], values);
@@ -157,7 +161,7 @@ impl<'f, 's> Functions<'f, 's> {
 
     /// Whether both sides of a stretch compute the same: `Some(true)` with a proof, `Some(false)`
     /// without one. `None` if they differ, or nothing is known.
-    fn is_equal(&self, entries: &[Entry], values: &mut Values) -> Option<bool> {
+    fn is_equal(&self, entries: &[Entry], values: &mut Rewritings) -> Option<bool> {
         let old = |entry: &Entry| match *entry {
             Entry::Same(at, _) | Entry::Old(at) => Some(&self.old[at as usize]),
             Entry::New(_) => None,
@@ -199,7 +203,7 @@ impl<'f, 's> Functions<'f, 's> {
         graph: &mut Graph,
         statements: &[&Statement],
         is_old: bool,
-        values: &mut Values,
+        values: &mut Rewritings,
     ) -> Option<Written> {
         let outline = if is_old { self.sides.old } else { self.sides.new };
         let mut written = Written::default();
@@ -374,7 +378,7 @@ impl<'o> Reading<'o> {
         outline: &Outline<'_>,
         written: &mut Written,
         place: &dyn Fn(NameId) -> SharedName,
-        values: &mut Values,
+        values: &mut Rewritings,
     ) -> Option<()> {
         let read = |graph: &mut Graph, written: &mut Written, name: NameId| -> Option<Term> {
             let own = place(name);
@@ -619,7 +623,7 @@ impl Graph {
         &mut self,
         instruction: &Instruction,
         sources: [Option<Term>; 3],
-        values: &mut Values,
+        values: &mut Rewritings,
     ) -> Term {
         let key = (instruction.anonymous(), sources);
         if let Some(term) = self.videos.get(&key) {

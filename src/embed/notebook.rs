@@ -51,7 +51,7 @@ impl Cells {
 /// The cells of a notebook.
 pub(crate) fn cells(source: &str) -> Vec<Cells> {
     let mut reader = Reader { source, pos: 0 };
-    let mut found = Found { main: Vec::new(), others: Vec::new(), host: Host::Python };
+    let mut found = CodeCells { main: Vec::new(), others: Vec::new(), host: Host::Python };
     // An error ends the reading.
     _ = reader.members(|reader, key| match key {
         "cells" => reader.elements(|reader| {
@@ -75,18 +75,18 @@ pub(crate) fn cells(source: &str) -> Vec<Cells> {
         }),
         _ => reader.skip(),
     });
-    let Found { main, mut others, host } = found;
+    let CodeCells { main, mut others, host } = found;
     others.extend(Cells::new(source, host, main));
     others
 }
 
-struct Found {
+struct CodeCells {
     main: Vec<Literal>,
     others: Vec<Cells>,
     host: Host,
 }
 
-impl Found {
+impl CodeCells {
     /// Adds the lines of a code cell.
     fn add(&mut self, source: &str, mut lines: Vec<Literal>) {
         let Some(first) = lines.first_mut() else { return };

@@ -223,8 +223,12 @@ impl<'t> Walker<'t> {
 
     /// Registers and variables.
     fn declaration(&mut self, statement: Statement<'t>, declaration: &Declaration<'t>) {
-        let words =
-            Words::of(self.source, declaration.words(), declaration.space(), declaration.ty());
+        let words = DeclarationSpans::of(
+            self.source,
+            declaration.words(),
+            declaration.space(),
+            declaration.ty(),
+        );
         let texts = || declaration.words().iter().map(|word| word.span().text(self.source));
         let is_exported = self.open.len() == 1 && texts().any(|word| EXPORTS.contains(&word));
         let is_extern = texts().any(|word| word == ".extern");
@@ -306,7 +310,8 @@ impl<'t> Walker<'t> {
                 DeclaredKind::Variable(space) => space,
                 _ => ".reg",
             };
-            let words = Words::of(self.source, parameter.tokens(), Some(space), parameter.ty());
+            let words =
+                DeclarationSpans::of(self.source, parameter.tokens(), Some(space), parameter.ty());
             let id = self.declare(SymbolKind::Parameter, span, is_double);
             let symbol = &mut self.names.symbols[id.index()];
             symbol.declaration = words.space.unwrap_or(span).to(span);
@@ -594,17 +599,22 @@ fn has_plain_number(name: &str) -> bool {
 }
 
 /// The places of the words of a declaration.
-struct Words {
+struct DeclarationSpans {
     space: Option<Span>,
     ty: Option<Span>,
 }
 
-impl Words {
-    fn of(source: &str, words: &[Token], space: Option<&str>, ty: Option<&str>) -> Words {
+impl DeclarationSpans {
+    fn of(
+        source: &str,
+        words: &[Token],
+        space: Option<&str>,
+        ty: Option<&str>,
+    ) -> DeclarationSpans {
         let place = |text: Option<&str>| {
             let mut spans = words.iter().map(|word| word.span());
             spans.find(|span| Some(span.text(source)) == text)
         };
-        Words { space: place(space), ty: place(ty) }
+        DeclarationSpans { space: place(space), ty: place(ty) }
     }
 }

@@ -1,7 +1,7 @@
 //! What an `asm` statement computes: variables, and instructions between them.
 
 use super::Refusal;
-use crate::analysis::{is_foreign, is_ptx};
+use crate::analysis::Machine;
 use crate::backend::c::Header;
 use crate::check::{CheckOptions, check_instruction, is_wanted};
 use crate::diagnostic::{RuleSet, Severity};
@@ -22,12 +22,13 @@ const MOST: usize = 256;
 /// An `asm` statement and the tree of its PTX.
 pub(super) struct Subject<'a> {
     asm: &'a Asm<'a>,
+    machine: Machine<'a>,
     tree: Tree<'a>,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(asm: &'a Asm<'a>) -> Subject<'a> {
-        Subject { asm, tree: parse(&asm.text) }
+        Subject { asm, machine: Machine::new(asm), tree: parse(&asm.text) }
     }
 
     fn text(&self, span: Span) -> &'a str {
@@ -49,7 +50,7 @@ impl<'a> Subject<'a> {
 
     fn is_video(&self, statement: Statement<'_>) -> bool {
         opcode(statement).is_some_and(|opcode| is_wanted(self.text(opcode)))
-            && is_ptx(self.asm, statement.tokens(), |word| self.is_operand(word))
+            && self.machine.is_ptx(statement.tokens(), |word| self.is_operand(word))
     }
 
     /// Whether it has a video instruction.
@@ -73,7 +74,7 @@ impl<'a> Subject<'a> {
             opcode(statement).is_some()
                 && tokens.iter().any(is_type)
                 && tokens.last().is_some_and(|last| last.is(b';'))
-                && !is_foreign(self.asm, tokens, |word| self.is_operand(word))
+                && !self.machine.is_foreign(tokens, |word| self.is_operand(word))
         })
     }
 

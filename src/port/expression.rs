@@ -28,7 +28,7 @@ const PURE: [&str; 17] = [
 ///
 /// In doubt it does: any call does, except of a few names.
 pub(super) fn may_have_effects(expression: &str) -> bool {
-    let mut words = Words::default();
+    let mut words = CallFinder::default();
     for piece in pieces(expression) {
         match piece {
             Piece::Code(code) => {
@@ -57,7 +57,7 @@ enum Before {
 }
 
 #[derive(Default)]
-struct Words {
+struct CallFinder {
     before: Before,
     /// For each open parenthesis, whether it has only held words in [`PURE`] so far.
     open: Vec<bool>,
@@ -65,7 +65,7 @@ struct Words {
     is_template_cast: bool,
 }
 
-impl Words {
+impl CallFinder {
     /// Reads code. Returns whether it may have an effect.
     fn read(&mut self, code: &str) -> bool {
         let bytes = code.as_bytes();

@@ -87,19 +87,19 @@ fn of_tree(tree: &Tree<'_>, part: Span) -> Vec<Token> {
     let names = Names::of(tree);
     let uses = names.uses().iter().peekable();
     let source = tree.source();
-    let mut words =
-        Words { source, names: &names, uses, around: NodeKind::Module, found: Vec::new() };
+    let mut collector =
+        TokenCollector { source, names: &names, uses, around: NodeKind::Module, found: Vec::new() };
     for statement in tree.statements() {
         let span = statement.span();
         if span.start <= part.end && part.start <= span.end {
-            statement.walk(&mut words);
+            statement.walk(&mut collector);
         }
     }
-    words.found
+    collector.found
 }
 
 /// Collects tokens in the order of the text.
-struct Words<'t> {
+struct TokenCollector<'t> {
     source: &'t str,
     names: &'t Names,
     uses: Peekable<slice::Iter<'t, Use>>,
@@ -108,7 +108,7 @@ struct Words<'t> {
     found: Vec<Token>,
 }
 
-impl<'t> Visitor<'t> for Words<'_> {
+impl<'t> Visitor<'t> for TokenCollector<'_> {
     fn enter(&mut self, node: Node<'t>) {
         if node.statement.is_some() {
             self.around = node.kind;
@@ -143,7 +143,7 @@ impl<'t> Visitor<'t> for Words<'_> {
     }
 }
 
-impl Words<'_> {
+impl TokenCollector<'_> {
     fn name(&self, it: &Use) -> Token {
         let kind = match it.symbol().map(|symbol| self.names.symbol(symbol).kind) {
             Some(SymbolKind::Function) => Kind::Function,

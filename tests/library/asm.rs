@@ -832,6 +832,68 @@ const AROUND: &[&str] = &[
     "// on \\\nasm(\"vadd4.u32 %0;\")",
 ];
 
+/// By offset in a plain text: the place in a source of what starts, or ends, there.
+pub(crate) struct Places {
+    pub(crate) starts: BTreeMap<usize, usize>,
+    pub(crate) ends: BTreeMap<usize, usize>,
+}
+
+impl Places {
+    /// The place in the source of a place of the plain text. An empty place may be
+    /// after the text before it, or before the text after it.
+    fn spans(&self, span: Span) -> Vec<Range<usize>> {
+        let range = span.range();
+        let start = self.starts.get(&range.start).copied();
+        let end_of = |at: usize| self.ends.get(&at).copied();
+        if range.is_empty() {
+            return [end_of(range.start), start].into_iter().flatten().map(|at| at..at).collect();
+        }
+        let place = start.zip(end_of(range.end));
+        let (start, end) = place.unwrap_or_else(|| panic!("{range:?} has no place"));
+        std::iter::once(start..end).collect()
+    }
+
+    /// Whether a finding in the source equals one in the plain text.
+    fn same(&self, plain: &Diagnostic, found: &Diagnostic) -> bool {
+        let here = |plain: Span, found: Span| self.spans(plain).contains(&found.range());
+        plain.code == found.code
+            && plain.severity == found.severity
+            && here(plain.span, found.span)
+            && plain.labels.len() == found.labels.len()
+            && plain.labels.iter().zip(&found.labels).all(|(p, f)| here(p.span, f.span))
+    }
+
+    /// The findings of a plain text, each with the same finding of a source, which has no others.
+    /// Empty if the source is doubtful and has none.
+    pub(crate) fn pairs(
+        &self,
+        (plain, expected): (&str, Vec<Diagnostic>),
+        (source, mut found): (&str, Vec<Diagnostic>),
+        is_doubtful: bool,
+    ) -> Vec<(Diagnostic, Diagnostic)> {
+        // Bare statements need not declare anything.
+        found.retain(|it| it.code != Code::UndeclaredRegister);
+        if is_doubtful && found.is_empty() {
+            return Vec::new();
+        }
+        let mut pairs = Vec::new();
+        for finding in expected {
+            let Some(at) = found.iter().position(|other| self.same(&finding, other)) else {
+                panic!(
+                    "not found in the source: {finding:#?}\nthere is {found:#?}\n{plain}\nas\n\
+                     {source}\n{source:?}"
+                );
+            };
+            pairs.push((finding, found.remove(at)));
+        }
+        assert!(
+            found.is_empty(),
+            "found in the source only: {found:#?}\n{plain}\nas\n{source}\n{source:?}"
+        );
+        pairs
+    }
+}
+
 /// A plain instruction and the same in a source.
 struct Pair {
     plain: String,
@@ -915,30 +977,6 @@ impl Pair {
         Pair { plain, source, places, template, open, before, after, slots, doubtful }
     }
 
-    /// The place in the source of a place of the plain text. An empty place may be
-    /// after the text before it, or before the text after it.
-    fn spans(&self, span: Span) -> Vec<Range<usize>> {
-        let range = span.range();
-        let start = self.template.starts.get(&range.start).map(|&at| self.places[at].start);
-        let end_of = |at: usize| self.template.ends.get(&at).map(|&end| self.places[end - 1].end);
-        if range.is_empty() {
-            return [end_of(range.start), start].into_iter().flatten().map(|at| at..at).collect();
-        }
-        let start = start.unwrap_or_else(|| panic!("{range:?} of {:?}", self.plain));
-        let end = end_of(range.end).unwrap_or_else(|| panic!("{range:?} of {:?}", self.plain));
-        std::iter::once(start..end).collect()
-    }
-
-    /// Whether a finding in the source equals one in the plain text.
-    fn same(&self, plain: &Diagnostic, found: &Diagnostic) -> bool {
-        let here = |plain: Span, found: Span| self.spans(plain).contains(&found.range());
-        plain.code == found.code
-            && plain.severity == found.severity
-            && here(plain.span, found.span)
-            && plain.labels.len() == found.labels.len()
-            && plain.labels.iter().zip(&found.labels).all(|(p, f)| here(p.span, f.span))
-    }
-
     /// The findings of the plain text, each with the same finding of the source. Empty
     /// if the source may be for another assembler.
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
@@ -947,30 +985,14 @@ impl Pair {
         plain.retain(|finding| {
             finding.code != Code::MissingSemicolon || finding.statement.is_some()
         });
-        let mut found = check_cuda(&self.source);
-        // Bare statements need not declare anything.
-        found.retain(|it| it.code != Code::UndeclaredRegister);
-        if self.doubtful && found.is_empty() {
-            return Vec::new();
-        }
-        let mut pairs = Vec::new();
-        for finding in plain {
-            let Some(at) = found.iter().position(|other| self.same(&finding, other)) else {
-                panic!(
-                    "not found in the source: {finding:#?}\nthere is {found:#?}\n{}\nas\n{}\n{:?}",
-                    self.plain, self.source, self.source
-                );
-            };
-            pairs.push((finding, found.remove(at)));
-        }
-        assert!(
-            found.is_empty(),
-            "found in the source only: {found:#?}\n{}\nas\n{}\n{:?}",
-            self.plain,
-            self.source,
-            self.source
-        );
-        pairs
+        let start = |(&at, &number): (&usize, &usize)| (at, self.places[number].start);
+        let end = |(&at, &number): (&usize, &usize)| (at, self.places[number - 1].end);
+        let places = Places {
+            starts: self.template.starts.iter().map(start).collect(),
+            ends: self.template.ends.iter().map(end).collect(),
+        };
+        let found = check_cuda(&self.source);
+        places.pairs((&self.plain, plain), (&self.source, found), self.doubtful)
     }
 
     /// The instruction read back from the `asm` of a source, with plain names.

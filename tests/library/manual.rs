@@ -1,16 +1,8 @@
 //! The examples of the manual's chapter 9.7.18, word for word.
 
+use crate::support::check_spelling;
 use vptx::isa::Mnemonic;
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse_with};
-
-/// Findings about the spelling of instructions. Their results, and what is written before them,
-/// are tested elsewhere.
-fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
-    let mut found = vptx::check(text, options);
-    found
-        .retain(|diagnostic| !["V5", "V9"].iter().any(|it| diagnostic.code.text().starts_with(it)));
-    found
-}
 
 /// All twenty examples, in the manual's order.
 const EXAMPLES: [&str; 20] = [
@@ -53,7 +45,7 @@ fn module(instructions: &[&str]) -> String {
 }
 
 fn run(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
-    check(text, &CheckOptions::default().with_dialect(dialect))
+    check_spelling(text, &CheckOptions::default().with_dialect(dialect))
 }
 
 #[test]

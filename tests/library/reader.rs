@@ -5,18 +5,10 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::support::{is_about_results, ptx_files};
+use crate::support::{check_spelling, is_about_results, ptx_files};
 use vptx::diagnostic::Severity;
 use vptx::isa::{PtxVersion, Target};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse, parse_with};
-
-/// Findings about the spelling of instructions. Their results are tested elsewhere.
-fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
-    let mut found = vptx::check(text, options);
-    found
-        .retain(|diagnostic| !["V5", "V9"].iter().any(|it| diagnostic.code.text().starts_with(it)));
-    found
-}
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
@@ -35,7 +27,7 @@ fn marked(text: &str) -> (String, Vec<Range<usize>>) {
 }
 
 fn run(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
-    check(text, &CheckOptions::default().with_dialect(dialect))
+    check_spelling(text, &CheckOptions::default().with_dialect(dialect))
 }
 
 /// Declarations that a module may have before a kernel's body.
@@ -448,7 +440,7 @@ fn the_last_target_counts() {
     let options = CheckOptions::default()
         .with_target(Some(Target::sm(30)))
         .with_ptx_version(Some(PtxVersion::new(3, 0)));
-    assert_eq!(check(&text, &options), []);
+    assert_eq!(check_spelling(&text, &options), []);
 }
 
 // ------------------------------------------------------------ broken modules
@@ -813,7 +805,7 @@ fn counts_of_ranges_are_spelled_like_constants() {
                 ".version 7.8\n.target sm_80\n.func f()\n{{\n.reg .b32 a, %r{range};\n\
                  vadd.u32.u32.u32 a, a, %r{number};\n}}\n"
             );
-            let found = check(&text, &CheckOptions::default());
+            let found = check_spelling(&text, &CheckOptions::default());
             assert_eq!(found.is_empty(), number < count, "{range} %r{number}: {found:?}");
         }
     }

@@ -7,22 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use super::fixtures::{BAD, DIFFERS, GOOD, LOOSE, NOWHERE, PLAIN, codes, kinds};
 use crate::support::program::{Folder, ROOT, Run, output_in, start, vptx, vptx_in};
 
-const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
-/// An error without a fix, V104.
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 /// An error with an unsafe fix, V106.
 const WIDE: &str = "vadd.u32.u32.u64 d, a, b;\n";
-/// A warning with a safe fix, V403.
-const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
-/// A warning without a fix, V501.
-const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
-/// A note with a safe fix, V408. It is reported only on request.
-const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
-/// A module without video instructions, with an error that is reported only on request, V902.
-const NOWHERE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n\
-                       .reg .b32 r;\nbra nowhere;\n}\n";
 
 /// A CUDA source with a warning (V403) and two errors, one of them in the `asm` itself.
 const KERNEL: &str = r#"__device__ unsigned sums(unsigned a, unsigned b, unsigned c)
@@ -45,11 +34,6 @@ fn concise(folder: &Folder, arguments: &[&str]) -> Run {
 /// The same run on standard input.
 fn filter(folder: &Folder, arguments: &[&str], stdin: &[u8]) -> Run {
     vptx_in(&folder.0, &[&["check", "--format", "concise"], arguments].concat(), stdin)
-}
-
-/// The codes of a concise report, in order.
-fn codes(text: &str) -> Vec<&str> {
-    text.lines().map(|line| &line[line.find('[').expect(line) + 1..][..4]).collect()
 }
 
 /// The files of a concise report, each once, in order.
@@ -83,16 +67,6 @@ fn with_variables(folder: &Path, arguments: &[&str], variables: &[(&str, &str)])
         .output()
         .expect("the program starts");
     String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-/// One file for each kind of finding.
-fn kinds(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    folder.write("bad.ptx", BAD);
-    folder.write("differs.ptx", DIFFERS);
-    folder.write("loose.ptx", LOOSE);
-    folder.write("plain.ptx", PLAIN);
-    folder
 }
 
 // The selection of rules.

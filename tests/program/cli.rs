@@ -5,15 +5,12 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use super::fixtures::{BAD, GOOD, ODD, schema};
 use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
 use crate::support::{fixture, is_about_asm};
 use serde_json::Value;
 use vptx::diagnostic::{CustomRule, Severity};
 use vptx::{Code, Diagnostic};
-
-const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
-const ODD: &str = "vadd.sat.u32.u32.u32 d, a, b;\n";
 
 /// The rules on what is written before and read behind.
 const FLOW: [&str; 2] = ["V904", "V905"];
@@ -85,9 +82,8 @@ fn every_code() {
 
 #[test]
 fn json_follows_its_schema() {
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
-    let schema = serde_json::from_str(&schema).unwrap();
-    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let validator =
+        jsonschema::validator_for(&schema("diagnostic.schema.json")).expect("a valid schema");
     let run =
         vptx(&["check", "--extend-select", "ALL", "--format", "json", "fixtures/diagnostics"], "");
     assert_eq!(run.status, 1);
@@ -109,8 +105,7 @@ fn json_follows_its_schema() {
 
 #[test]
 fn findings_of_the_library_follow_the_schema_of_the_program() {
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
-    let mut schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let mut schema = schema("diagnostic.schema.json");
     let line = schema.as_object_mut().unwrap();
     line.retain(|key, _| ["$schema", "$defs"].contains(&&**key));
     line.insert("$ref".into(), "#/$defs/finding".into());
@@ -152,8 +147,7 @@ fn findings_of_the_library_follow_the_schema_of_the_program() {
 #[test]
 fn rules_of_other_programs_follow_the_schema_too() {
     static HOUSE: CustomRule = CustomRule::new("HOUSE-1", "wraps", Severity::Note, "A sum");
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
-    let mut schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let mut schema = schema("diagnostic.schema.json");
     let finding = serde_json::json!({ "$defs": schema["$defs"].take(), "$ref": "#/$defs/finding" });
     let validator = jsonschema::validator_for(&finding).expect("a valid schema");
     let span = vptx::source::Span::new(1, 3);

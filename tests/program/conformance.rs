@@ -1,11 +1,11 @@
 //! `vptx conformance` as a user calls it.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::fixtures::schema;
 use crate::support::program::{ROOT, Run, start, vptx};
 
 fn conformance(arguments: &[&str]) -> Run {
@@ -51,8 +51,7 @@ fn results_are_those_of_eval() {
 
 #[test]
 fn json_follows_its_schema_and_says_the_same() {
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/conformance.schema.json")).unwrap();
-    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let schema = jsonschema::validator_for(&schema("conformance.schema.json")).unwrap();
     let options = ["--mnemonic", "vadd,vset", "--count", "200", "--seed", "3"];
     let json = conformance(&[&options[..], &["--format", "json"]].concat());
     let table = conformance(&options);

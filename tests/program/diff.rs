@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::fixtures;
 use crate::support::fatbin::{fat_binary, library, lz4, plain, zip, zstd};
-use crate::support::program::{Folder, ROOT, Run, output_in, vptx, vptx_in};
+use crate::support::program::{Folder, Run, output_in, vptx, vptx_in};
 
 const BEFORE: &str = "fixtures/readme/before.ptx";
 const AFTER: &str = "fixtures/readme/after.ptx";
@@ -21,14 +22,7 @@ fn module(function: &str, number: u32) -> String {
 }
 
 fn records(run: &Run) -> Vec<Value> {
-    let text = fs::read_to_string(Path::new(ROOT).join("docs/diff.schema.json")).unwrap();
-    let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
-    let read = |line: &str| {
-        let record: Value = serde_json::from_str(line).expect(line);
-        assert!(schema.is_valid(&record), "{line}");
-        record
-    };
-    run.stdout.lines().map(read).collect()
+    fixtures::records(run, "diff.schema.json")
 }
 
 #[test]

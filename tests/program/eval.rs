@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use super::fixtures::schema;
 use crate::support::fixture_text;
 use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
 use serde_json::Value;
@@ -372,8 +373,7 @@ fn utf_16_is_read() {
 
 #[test]
 fn json_follows_its_schema() {
-    let schema = std::fs::read_to_string(Path::new(ROOT).join("docs/eval.schema.json")).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema("eval.schema.json")).unwrap();
     let records = |run: &Run| -> Vec<Value> {
         run.stdout
             .lines()

@@ -11,15 +11,12 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use super::fixtures::{BAD, LOOSE};
 use crate::support::program::{Folder, ROOT, start, vptx_in};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 const UGLY: &str = "{ret ;}";
 const NEAT: &str = "{\n    ret;\n}\n";
-/// A finding with a fix, V403.
-const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
-/// An error without a fix, V104.
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 
 fn names(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap();

@@ -6,22 +6,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Child;
 
+use super::fixtures::{BAD, DIFFERS, GOOD, LOOSE, NOWHERE, PLAIN, codes, kinds, schema};
 use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
 
-const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
-/// An error without a fix, V104.
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
-/// A warning with a safe fix, V403.
-const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
 /// The same, fixed.
 const TIGHT: &str = "vadd.s32.s32.s32 d, a, b;\n";
-/// A warning without a fix, V501.
-const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
-/// A note that is reported only on request, V408.
-const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
-/// A module without video instructions, with an error that is reported only on request, V902.
-const NOWHERE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n\
-                       .reg .b32 r;\nbra nowhere;\n}\n";
 /// PTX that `fmt` changes.
 const UGLY: &str = "{ret;}\n";
 
@@ -34,10 +23,6 @@ fn files(folder: &Path, arguments: &[&str]) -> Vec<String> {
     let run = vptx_in(folder, &[&["check", "--show-files"], arguments].concat(), b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{arguments:?}");
     run.stdout.lines().map(String::from).collect()
-}
-
-fn codes(text: &str) -> Vec<&str> {
-    text.lines().map(|line| &line[line.find('[').expect(line) + 1..][..4]).collect()
 }
 
 // The choice of files.
@@ -210,15 +195,6 @@ fn the_formatters_input_has_a_name() {
 }
 
 // The exit status.
-
-fn kinds(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    folder.write("bad.ptx", BAD);
-    folder.write("differs.ptx", DIFFERS);
-    folder.write("loose.ptx", LOOSE);
-    folder.write("plain.ptx", PLAIN);
-    folder
-}
 
 #[test]
 fn findings_need_not_fail() {
@@ -735,13 +711,8 @@ mod schema {
     use jsonschema::Validator;
     use serde_json::{Value, json};
 
-    fn document() -> Value {
-        let text = fs::read_to_string(Path::new(ROOT).join("docs/vptx.schema.json")).unwrap();
-        serde_json::from_str(&text).unwrap()
-    }
-
     fn validator() -> Validator {
-        let document = document();
+        let document = schema("vptx.schema.json");
         jsonschema::meta::validate(&document).expect("a schema");
         jsonschema::validator_for(&document).unwrap()
     }
@@ -775,7 +746,7 @@ mod schema {
     #[test]
     fn it_has_the_keys_that_the_program_has() {
         let folder = Folder::new("schema-keys");
-        let schema = document();
+        let schema = schema("vptx.schema.json");
         let properties = &schema["properties"];
         let check = &properties["check"];
         for (settings, schema) in [
@@ -799,7 +770,7 @@ mod schema {
     #[test]
     fn it_has_the_words_that_the_program_has() {
         let folder = Folder::new("schema-words");
-        let schema = document();
+        let schema = schema("vptx.schema.json");
         for key in ["line-ending", "default-selectors"] {
             let words = expected(&said(&folder, &format!("[format]\n{key} = \"zzz\"\n")).unwrap());
             let known = &schema["properties"]["format"]["properties"][key]["enum"];
@@ -931,7 +902,7 @@ mod schema {
             };
             let mut found = keys_of(&json_of(settings)["check"]);
             found.sort_unstable();
-            assert_eq!(found, keys(&document()["properties"]["check"]));
+            assert_eq!(found, keys(&schema("vptx.schema.json")["properties"]["check"]));
         }
     }
 }

@@ -4,12 +4,11 @@
 
 use std::process::{Command, Stdio};
 
+use super::fixtures::BAD;
 use crate::support::program::{Folder, Run, vptx, vptx_in};
 
 const PYTHON: &str = "def f(): x = 1\n";
 const MODULE: &str = "// of nvcc\n.version 8.0\n.target sm_90\n.func f()\n{\nret ;\n}\n";
-/// An error, V104.
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 /// A source with an error, V104.
 const SOURCE: &str = "#include <cuda.h>\n__device__ void f(unsigned *p)\n{\n    asm(\"vadd.u32.u32 \
                       %0, %1, %2;\" : \"=r\"(*p) : \"r\"(p[1]), \"r\"(p[2]));\n}\n";

@@ -11,6 +11,7 @@ mod docs;
 mod eval;
 mod extract;
 mod files;
+mod fixtures;
 mod flags;
 mod format_program;
 mod kinds;

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use super::fixtures::{BAD, LOOSE, ODD, schema};
 use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 use serde_json::Value;
 
@@ -14,9 +15,6 @@ use serde_json::Value;
 const HIDDEN: &str = "\u{1}\u{7}\u{8}\u{b}\u{1b}[2J\u{7f}\u{80}\u{85}\u{9b}2J\u{9f}\u{61c}\u{200e}\
     \u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
 const FORMATS: [&str; 7] = ["human", "concise", "json", "sarif", "github", "junit", "gitlab"];
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
-const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
-const ODD: &str = "vadd.sat.s32.s32.s32 d, a, b;\n";
 
 fn hidden(c: char) -> bool {
     c.is_control()
@@ -620,8 +618,7 @@ fn statistics_for_programs() {
     folder.write("a.ptx", format!("{BAD}{LOOSE}{LOOSE}vadd.u32.u32.u64 d, a, b;\n"));
     let run = vptx_in(&folder.0, &["check", "--statistics", "--format", "json"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (1, ""));
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json"));
-    let mut schema = json(&schema.expect("the schema"));
+    let mut schema = schema("diagnostic.schema.json");
     // Each line is a count in place of a finding.
     let finding = ["$ref", "unevaluatedProperties", "required", "description"];
     schema.as_object_mut().expect("an object").retain(|key, _| !finding.contains(&&**key));

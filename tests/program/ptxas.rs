@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::program::{Folder, ROOT};
+use super::fixtures::schema;
+use crate::support::program::Folder;
 
 const VPTX: &str = env!("CARGO_BIN_EXE_vptx");
 
@@ -104,8 +105,7 @@ impl Place {
 
     /// The reports in a file, which are all whole.
     fn reports(&self, name: &str) -> Vec<Value> {
-        let schema = fs::read_to_string(Path::new(ROOT).join("docs/ptxas.schema.json")).unwrap();
-        let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+        let schema = jsonschema::validator_for(&schema("ptxas.schema.json")).unwrap();
         let text = fs::read_to_string(self.path(name)).unwrap();
         let read = |line: &str| {
             let report: Value = serde_json::from_str(line).expect(line);

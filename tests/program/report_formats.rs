@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::fixtures::{BAD, GOOD, ODD};
 use crate::support::program::{Folder, ROOT, Run, vptx, vptx_in};
 use crate::support::{fixture, ptx_files};
 use serde_json::Value;
@@ -11,9 +12,6 @@ use vptx::analysis::check;
 use vptx::check::CheckOptions;
 use vptx::diagnostic::{Applicability, Fix};
 
-const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
-const BAD: &str = "vadd.u32.u32 d, a, b;\n";
-const ODD: &str = "vadd.sat.s32.s32.s32 d, a, b;\n";
 /// A note, reported if costs are requested.
 const COSTLY: &str = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 e) {\n\
     vavrg4.u32.u32.u32 d, e, d, d;\n}\n";

@@ -1,15 +1,14 @@
 //! `vptx survey` as a user calls it.
 
 use std::fs;
-use std::path::Path;
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 
+use super::fixtures;
 use crate::support::fatbin::{
     Entry, OBFUSCATED, cubin, fat_binary, library, lz4, plain, tar, zip, zstd,
 };
-use crate::support::program::{Folder, ROOT, Run, vptx_in};
+use crate::support::program::{Folder, Run, vptx_in};
 
 /// Four video instructions, two of which ptxas computes otherwise than the manual says.
 const VIDEO: &str = "\
@@ -30,19 +29,8 @@ fn sample() -> Vec<u8> {
     library(&[fat_binary(&[cubin(75), plain(75, PLAIN), lz4(90, VIDEO)])])
 }
 
-fn schema() -> Validator {
-    let text = fs::read_to_string(Path::new(ROOT).join("docs/survey.schema.json")).unwrap();
-    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
-}
-
 fn records(run: &Run) -> Vec<Value> {
-    let schema = schema();
-    let read = |line: &str| {
-        let record = serde_json::from_str(line).expect(line);
-        assert!(schema.is_valid(&record), "{line}");
-        record
-    };
-    run.stdout.lines().map(read).collect()
+    fixtures::records(run, "survey.schema.json")
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `vptx tree`
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::program::{Folder, ROOT, vptx, vptx_in};
+use super::fixtures::schema;
+use crate::support::program::{Folder, vptx, vptx_in};
 use crate::support::{fixture, ptx_files};
 
 const MODULE: &str = "\
@@ -81,9 +81,7 @@ fn json_has_every_byte_and_every_declaration() {
 
 #[test]
 fn json_follows_its_schema() {
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/tree.schema.json")).unwrap();
-    let schema = serde_json::from_str(&schema).unwrap();
-    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let validator = jsonschema::validator_for(&schema("tree.schema.json")).expect("a valid schema");
     let files = ["ptx/hand", "format", "diagnostics"].into_iter().flat_map(ptx_files);
     for file in files {
         let bytes = fs::read(&file).expect("a file");

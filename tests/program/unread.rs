@@ -1,11 +1,11 @@
 //! What a check does not read can be seen in every format, and can fail a run.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::program::{Folder, ROOT, Run, vptx_in};
+use super::fixtures::schema;
+use crate::support::program::{Folder, Run, vptx_in};
 
 /// Statements that are not read in lines 2, 5 and 7.
 const SOURCE: &str = "\
@@ -65,8 +65,7 @@ fn every_format_lists_what_is_not_read() {
         let silent = check(&folder, &["--format", format, "."]).stdout;
         assert!(!silent.contains("V704"), "{format}: {silent}");
     }
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
-    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let schema = jsonschema::validator_for(&schema("diagnostic.schema.json")).unwrap();
     let run = check(&folder, &["--format", "json", "--extend-select", "V704", "."]);
     for (record, place) in records(&run).iter().zip(places) {
         assert!(schema.is_valid(record), "{record}");
@@ -99,8 +98,7 @@ fn a_run_fails_on_what_is_not_read() {
 #[test]
 fn statistics_count_what_is_not_read() {
     let folder = folder("unread-statistics");
-    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
-    let mut schema: Value = serde_json::from_str(&schema).unwrap();
+    let mut schema = schema("diagnostic.schema.json");
     schema["$ref"] = json!("#/$defs/count");
     for name in ["required", "additionalProperties"] {
         schema.as_object_mut().unwrap().remove(name);

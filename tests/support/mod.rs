@@ -67,6 +67,14 @@ pub(crate) fn samples(usual: u64) -> u64 {
     usual * setting("VPTX_SAMPLES", 1)
 }
 
+/// Findings about the spelling of instructions. Their results, and what is written before them,
+/// are tested elsewhere.
+pub(crate) fn check_spelling(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+    let mut found = check(text, options);
+    found.retain(|it| !["V5", "V9"].iter().any(|prefix| it.code.text().starts_with(prefix)));
+    found
+}
+
 /// The geometric mean.
 pub(crate) fn geometric(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()

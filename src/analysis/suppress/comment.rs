@@ -110,7 +110,7 @@ struct List {
 }
 
 /// The text after a verb, and the codes found in it so far.
-struct Words<'t, 'f> {
+struct CodeList<'t, 'f> {
     text: &'t str,
     offset: usize,
     /// The rules that are not those of vptx.
@@ -119,7 +119,7 @@ struct Words<'t, 'f> {
     found: &'f mut Vec<Diagnostic>,
 }
 
-impl Words<'_, '_> {
+impl CodeList<'_, '_> {
     fn selector(&self, word: &str) -> Option<RuleSelector> {
         RuleSelector::read(word, self.custom).ok()
     }
@@ -201,7 +201,7 @@ impl List {
         custom: &[&'static CustomRule],
         found: &mut Vec<Diagnostic>,
     ) -> List {
-        let mut words = Words { text, offset, custom, entries: Vec::new(), found };
+        let mut words = CodeList { text, offset, custom, entries: Vec::new(), found };
         let mut list =
             List { entries: Vec::new(), is_given: true, is_exact: true, end: None, taken: 0 };
         if !text.starts_with('[') {

@@ -160,27 +160,19 @@ impl Compiler<'_> {
         }
         let source = self.low(value)?;
         let amount = word(low.into());
-        let whole = low.is_multiple_of(8) && (width == 8 || width == 16);
         let first = u32::from(low / 8);
-        Some(match (signed, low) {
-            (true, _) if low + width == 32 => self.push(Opcode::Shr(Type::S32), &[source, amount]),
-            (false, _) if low + width == 32 => self.push(Opcode::Shr(Type::U32), &[source, amount]),
-            (false, 0) => self.builder.and(source, word((1 << width) - 1)),
-            (true, _) if whole && width == 8 => {
+        Some(match (signed, low, width) {
+            (true, ..) if low + width == 32 => self.push(Opcode::Shr(Type::S32), &[source, amount]),
+            (false, ..) if low + width == 32 => {
+                self.push(Opcode::Shr(Type::U32), &[source, amount])
+            }
+            (false, 0, _) => self.builder.and(source, word((1 << width) - 1)),
+            (true, 0 | 8 | 16, 8) => {
                 let sign = first | 8;
                 self.builder.permute(source, word(0), first | sign << 4 | sign << 8 | sign << 12)
             }
-            (true, _) if whole => {
-                let sign = (first + 1) | 8;
-                let selector = first | (first + 1) << 4 | sign << 8 | sign << 12;
-                self.builder.permute(source, word(0), selector)
-            }
-            (false, _) if whole && width == 8 => {
-                self.builder.permute(source, word(0), first | 0x4440)
-            }
-            (false, _) if whole => {
-                self.builder.permute(source, word(0), first | (first + 1) << 4 | 0x4400)
-            }
+            (true, 0, 16) => self.builder.permute(source, word(0), 0x9910),
+            (false, 8 | 16, 8) => self.builder.permute(source, word(0), first | 0x4440),
             _ => {
                 let left = word(u32::from(32 - low - width));
                 let top = self.push(Opcode::Shl, &[source, left]);

@@ -23,7 +23,7 @@ use self::handed::{Handed, nameless, with_names};
 use self::process::{Call, Ended};
 use self::real::{NoPtxas, Tried};
 use self::report::{InputReport, Report};
-use self::words::{Place, Words};
+use self::words::{CommandLine, ModuleWord};
 use super::eval::human;
 use super::rewrite::{NewText, Rewriting, rewrite_with};
 use super::{FAILED, errors, trouble, width};
@@ -126,7 +126,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, CallError> {
     let mut report = Report { ptxas: real.to_string_lossy().into_owned(), ..Report::default() };
     let mut modules = Modules::default();
     let mut new_words = Vec::new();
-    match Words::of(words) {
+    match CommandLine::of(words) {
         Ok(found) if found.is_question => return plain.replace_this_process().map_err(cannot),
         Ok(found) => {
             report.arch.clone_from(&found.arch);
@@ -242,7 +242,7 @@ fn of_answer(answer: &str) -> Option<Semantics> {
 }
 
 /// The options to rewrite with. There are none if ptxas emits no code.
-fn options(words: &Words) -> Option<RewriteOptions> {
+fn options(words: &CommandLine) -> Option<RewriteOptions> {
     let target = match &words.arch {
         None => None,
         // Not `compute_90`, for which no code is emitted.
@@ -308,27 +308,27 @@ impl Modules {
     /// any more.
     fn rewrite(
         &mut self,
-        words: &Words,
+        words: &CommandLine,
         options: &RewriteOptions,
         choice: &Choice<'_>,
         report: &mut Report,
     ) -> Result<(), FileError> {
-        let is_stdin = |&&(_, place): &&(usize, Place)| place == Place::Stdin;
+        let is_stdin = |&&(_, place): &&(usize, ModuleWord)| place == ModuleWord::Stdin;
         let many_stdins = words.modules.iter().filter(is_stdin).count() > 1;
         for &(at, place) in &words.modules {
             let word = &words.all[at];
             let (name, bytes) = match place {
-                Place::File => (word.to_string_lossy().into_owned(), file(Path::new(word))),
-                Place::Stdin if many_stdins => {
+                ModuleWord::File => (word.to_string_lossy().into_owned(), file(Path::new(word))),
+                ModuleWord::Stdin if many_stdins => {
                     ("-".into(), Err("it is named several times".into()))
                 }
-                Place::Stdin => {
+                ModuleWord::Stdin => {
                     let bytes = Input::Stdin.bytes()?;
                     let cannot = |error| FileError::unnamed("keep standard input", &error);
                     self.stdin = Some(nameless(&[&*bytes][..]).map_err(cannot)?);
                     ("-".into(), Ok(bytes))
                 }
-                Place::Text(start) => {
+                ModuleWord::Text(start) => {
                     let text = word.as_encoded_bytes()[start..].to_vec();
                     ("<text>".into(), Ok(text.into()))
                 }
@@ -412,7 +412,7 @@ fn show_errors(name: &str, source: &str) {
 struct OldModule<'m> {
     /// The number of its word.
     at: usize,
-    place: Place,
+    place: ModuleWord,
     word: &'m OsStr,
     bytes: &'m Bytes,
     source: &'m str,
@@ -460,9 +460,9 @@ impl NewModule {
             is_told: false,
         };
         let new = match place {
-            Place::File => New::File(Handed::new(&text).map_err(cannot)?),
-            Place::Stdin => New::Stdin(nameless(&text).map_err(cannot)?),
-            Place::Text(start) => {
+            ModuleWord::File => New::File(Handed::new(&text).map_err(cannot)?),
+            ModuleWord::Stdin => New::Stdin(nameless(&text).map_err(cannot)?),
+            ModuleWord::Text(start) => {
                 let option = &word.to_str().unwrap_or_default()[..start];
                 let mut new = option.as_bytes().to_vec();
                 text.pieces().for_each(|piece| new.extend_from_slice(piece));

@@ -159,7 +159,7 @@ const MANY: usize = 100;
 
 /// A word that stands for a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ModuleWord {
     /// The name of a file.
     File,
     /// `-`.
@@ -170,10 +170,10 @@ pub(super) enum Place {
 
 /// A command line of ptxas, with the words of options files in the place of their names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct CommandLine {
     pub(super) all: Vec<OsString>,
     /// The modules, by the numbers of their words.
-    pub(super) modules: Vec<(usize, Place)>,
+    pub(super) modules: Vec<(usize, ModuleWord)>,
     /// The last value of `--gpu-name`.
     pub(super) arch: Option<String>,
     /// Whether the code is for a debugger, which shows the text of the module.
@@ -182,15 +182,15 @@ pub(super) struct Words {
     pub(super) is_question: bool,
 }
 
-impl Words {
+impl CommandLine {
     /// Reads a command line.
-    pub(super) fn of(words: &[OsString]) -> Result<Words, OptionsFileError> {
-        let mut found = Words::default();
+    pub(super) fn of(words: &[OsString]) -> Result<CommandLine, OptionsFileError> {
+        let mut found = CommandLine::default();
         let mut rest: VecDeque<OsString> = words.iter().cloned().collect();
         let mut files = 0;
         while let Some(word) = rest.pop_front() {
             let Some(Name { text: name, end }) = Name::of(&word) else {
-                let place = if word == "-" { Place::Stdin } else { Place::File };
+                let place = if word == "-" { ModuleWord::Stdin } else { ModuleWord::File };
                 found.modules.push((found.all.len(), place));
                 found.all.push(word);
                 continue;
@@ -223,7 +223,7 @@ impl Words {
                 }
                 "-ias" | "--input-as-string" => {
                     let at = found.all.len() + usize::from(next.is_some());
-                    found.modules.push((at, Place::Text(start)));
+                    found.modules.push((at, ModuleWord::Text(start)));
                 }
                 _ => {}
             }
@@ -322,13 +322,13 @@ mod tests {
     /// The modules of a command line, whose words stand between blanks.
     fn modules(line: &str) -> Vec<String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let found = Words::of(&words).expect("no options files");
+        let found = CommandLine::of(&words).expect("no options files");
         assert_eq!(found.all, words, "{line}");
-        let name = |&(at, place): &(usize, Place)| {
+        let name = |&(at, place): &(usize, ModuleWord)| {
             let word = words[at].to_str().expect("text");
             match place {
-                Place::File | Place::Stdin => word.to_string(),
-                Place::Text(start) => format!("text:{}", &word[start..]),
+                ModuleWord::File | ModuleWord::Stdin => word.to_string(),
+                ModuleWord::Text(start) => format!("text:{}", &word[start..]),
             }
         };
         found.modules.iter().map(name).collect()
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn the_last_target_counts() {
         let words = ["-arch", "sm_80", "--gpu-name=sm_90a", "a"].map(OsString::from);
-        assert_eq!(Words::of(&words).unwrap().arch.as_deref(), Some("sm_90a"));
+        assert_eq!(CommandLine::of(&words).unwrap().arch.as_deref(), Some("sm_90a"));
     }
 
     #[test]

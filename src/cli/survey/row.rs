@@ -20,12 +20,12 @@ use crate::video::{Agreement, Instruction, Operation, Semantics};
 /// A line of the survey.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub(super) enum Found {
+pub(super) enum SurveyLine {
     Image(Row),
     Error(Trouble),
 }
 
-impl Found {
+impl SurveyLine {
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         serde_json::to_writer(&mut *out, self)?;
         writeln!(out)

@@ -1,7 +1,7 @@
 //! Common parts of the kernels.
 
 use super::vectors::{Any, Vectors};
-use super::{Input, Words};
+use super::{Column, Input};
 
 /// Columns have a multiple of this many words, which the compiler processes at once.
 pub(super) const GRAIN: usize = 32;
@@ -109,7 +109,11 @@ pub(super) enum ColumnSource {
 /// The loop of all kernels that compute word by word.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
-pub(super) fn each(columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32 + Copy) {
+pub(super) fn each(
+    columns: [&Column; 3],
+    out: &mut Column,
+    f: impl Fn(u32, u32, u32) -> u32 + Copy,
+) {
     each_on(Any, columns, out, f);
 }
 
@@ -118,8 +122,8 @@ pub(super) fn each(columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 pub(super) fn each_on(
     vectors: impl Vectors,
-    columns: [&Words; 3],
-    out: &mut Words,
+    columns: [&Column; 3],
+    out: &mut Column,
     f: impl Fn(u32, u32, u32) -> u32 + Copy,
 ) {
     vectors.run(
@@ -132,7 +136,7 @@ pub(super) fn each_on(
 /// the columns.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
-fn in_order([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {
+fn in_order([x, y, z]: [&Column; 3], out: &mut Column, f: impl Fn(u32, u32, u32) -> u32) {
     // A length that is a multiple of the vector's needs no loop for the rest.
     let length = out.len() & !(GRAIN - 1);
     let (x, y, z) = (&x[..length], &y[..length], &z[..length]);

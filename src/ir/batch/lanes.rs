@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use super::Words;
+use super::Column;
 use super::kernel::{BLOCK, Binary, Int, each};
 use super::vectors::{Any, Vectors, Wide as WideVectors};
 use crate::ir::Range;
@@ -112,7 +112,7 @@ impl LanesKernel {
         }
     }
 
-    pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(&self, columns: [&Column; 3], out: &mut Column) {
         match (self.bits, self.element) {
             (8, Element::Unsigned) => self.unsigned::<u8, 4>(columns, out),
             (8, Element::Signed) if self.post == LanePost::Sum && !are_wide() => match self.op {
@@ -136,7 +136,7 @@ impl LanesKernel {
 
     /// Sums signed bytes. Flipping their highest bits allows an unsigned comparison; the sum is
     /// corrected afterwards.
-    fn sum_moved(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u8, u8) -> u8 + Copy) {
+    fn sum_moved(&self, columns: [&Column; 3], out: &mut Column, f: impl Fn(u8, u8) -> u8 + Copy) {
         let (tops, mask) = (0x8080_8080, self.mask);
         let down = add_bytes(tops, mask);
         let split = move |word: u32| (word ^ tops).to_le_bytes();
@@ -145,7 +145,11 @@ impl LanesKernel {
         });
     }
 
-    fn unsigned<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
+    fn unsigned<T: Lane<LANES>, const LANES: usize>(
+        &self,
+        columns: [&Column; 3],
+        out: &mut Column,
+    ) {
         match self.op {
             LaneOp::Plain(Binary::Add) => self.native::<T, LANES>(columns, out, T::add),
             LaneOp::Plain(Binary::Sub) => self.native::<T, LANES>(columns, out, T::sub),
@@ -189,7 +193,7 @@ impl LanesKernel {
     }
 
     /// Operations that depend on the sign.
-    fn common<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
+    fn common<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Column; 3], out: &mut Column) {
         match self.op {
             LaneOp::Plain(Binary::AddSat) => self.kept::<T, LANES>(columns, out, T::add_sat),
             LaneOp::Plain(Binary::SubSat) => self.kept::<T, LANES>(columns, out, T::sub_sat),
@@ -226,8 +230,8 @@ impl LanesKernel {
     /// in the same loop.
     fn native<T: Lane<LANES>, const LANES: usize>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(T, T) -> T + Copy,
     ) {
         let together = match self.post {
@@ -245,8 +249,8 @@ impl LanesKernel {
     /// Operations whose halves the compiler keeps together, unless the sum leaves out a half.
     fn kept<T: Lane<LANES>, const LANES: usize>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(T, T) -> T + Copy,
     ) {
         let in_parts = are_wide() || LANES == 2 && self.mask != u32::MAX;
@@ -260,8 +264,8 @@ impl LanesKernel {
     /// Computes lanes in one loop, and merges or sums them in a second loop.
     fn buffered<T: Lane<LANES>, const LANES: usize>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(T, T) -> T + Copy,
     ) {
         let [x, y, z] = columns;
@@ -282,8 +286,8 @@ impl LanesKernel {
     /// Computes everything in one loop. Sums of halves include both halves.
     fn in_loop<T: Lane<LANES>, const LANES: usize>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(T, T) -> T + Copy,
     ) {
         let mask = self.mask;
@@ -323,8 +327,8 @@ impl LanesKernel {
 
     fn wide<T: Pair, const UNITS: usize>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         split: impl Fn(u32) -> [T; UNITS] + Copy,
         join: impl Fn([T; UNITS]) -> u32 + Copy,
     ) {
@@ -446,13 +450,13 @@ const BUFFER: usize = 1024;
 
 /// Inserts the masked bits of words into a column.
 #[inline(never)]
-fn merge_words(words: &Words, z: &Words, out: &mut Words, mask: u32) {
+fn merge_words(words: &Column, z: &Column, out: &mut Column, mask: u32) {
     each([words, z, z], out, move |word, z, _| (word & mask) | (z & !mask));
 }
 
 /// Adds the masked bytes of words to a column.
 #[inline(never)]
-fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
+fn sum_bytes(words: &Column, z: &Column, out: &mut Column, mask: u32, signed: bool) {
     if signed {
         let add = signed_bytes_adder(mask);
         each([words, z, z], out, move |word, z, _| add(word, z));
@@ -463,7 +467,7 @@ fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool)
 
 /// Adds the masked halves of words to a column.
 #[inline(never)]
-fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
+fn sum_halves(words: &Column, z: &Column, out: &mut Column, mask: u32, signed: bool) {
     let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
     if signed && mask == u32::MAX {
         each([words, z, z], out, |word, z, _| z.wrapping_add(add_signed_halves(word)));
@@ -541,8 +545,8 @@ pair! { i16 i32 }
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn blocks<T: Copy, const COUNT: usize>(
-    [x, y, z]: [&Words; 3],
-    out: &mut Words,
+    [x, y, z]: [&Column; 3],
+    out: &mut Column,
     split_x: impl Fn(u32) -> [T; COUNT] + Copy,
     split_y: impl Fn(u32) -> [T; COUNT] + Copy,
     f: impl Fn(T, T) -> T + Copy,
@@ -568,13 +572,13 @@ fn blocks<T: Copy, const COUNT: usize>(
 
 struct WideLanes<'a, S, J> {
     lanes: &'a LanesKernel,
-    columns: [&'a Words; 3],
+    columns: [&'a Column; 3],
     split: S,
     join: J,
 }
 
 impl<S, J> WideLanes<'_, S, J> {
-    fn run<T: Pair, const UNITS: usize>(&self, out: &mut Words, f: impl Fn(T, T) -> T + Copy)
+    fn run<T: Pair, const UNITS: usize>(&self, out: &mut Column, f: impl Fn(T, T) -> T + Copy)
     where
         S: Fn(u32) -> [T; UNITS] + Copy,
         J: Fn([T; UNITS]) -> u32 + Copy,
@@ -588,7 +592,7 @@ impl<S, J> WideLanes<'_, S, J> {
 
     fn finish<T: Pair, const UNITS: usize>(
         &self,
-        out: &mut Words,
+        out: &mut Column,
         extend: impl Fn(T, T) -> [[T; 2]; 2] + Copy,
         f: impl Fn(T, T) -> T + Copy,
     ) where
@@ -640,7 +644,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(self, columns: [&Column; 3], out: &mut Column) {
         let Sums { bits, signed, mask, .. } = self;
         // Sums signed lanes with their highest bits flipped, and corrects the sum.
         let tops = if bits == 8 { 0x8080_8080 } else { 0x8000_8000 };
@@ -666,8 +670,8 @@ impl Sums {
 
     fn bytes(
         self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         flip: impl Fn(u32, u32) -> (u32, u32) + Copy,
         x_down: u32,
         y_down: u32,
@@ -694,8 +698,8 @@ impl Sums {
 
     fn halves(
         self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         flip: impl Fn(u32, u32) -> (u32, u32) + Copy,
         sum: impl Fn(u32) -> u32 + Copy,
         x_down: u32,
@@ -740,7 +744,7 @@ impl Gather {
         Gather { moves: (0..32 / bits).map(lane).collect() }
     }
 
-    pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(&self, columns: [&Column; 3], out: &mut Column) {
         // For each column and each rotation by bytes, the bits to take.
         let mut masks = [[0; 4]; 2];
         let mut reversed = true;

@@ -21,7 +21,7 @@ use plan::Plan;
 use vectors::Wide;
 
 /// A column. Its length is a multiple of [`GRAIN`].
-type Words = [u32];
+type Column = [u32];
 
 /// The plan of a program, made on first use. Comparisons ignore it, because the steps determine
 /// it.

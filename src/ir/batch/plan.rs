@@ -4,7 +4,7 @@
 //! Mostly only the low 32 bits of a value are needed, and kernels compute them from words. If
 //! more bits are needed, the ranges tell which width is enough.
 
-use super::Words;
+use super::Column;
 use super::kernel::{Binary, ColumnSource};
 use super::lanes::{Element, Gather, LaneOp, LanePost, LanesKernel, Move, Sums};
 use super::scalar::{Bounds, Extract, Field, Load, MultiplyAddKernel, Post, Scalar, Scaled, Width};
@@ -43,7 +43,7 @@ enum KernelCode {
 }
 
 impl Kernel {
-    fn run(&self, inputs: [&Words; 3], done: &[Vec<u32>], out: &mut Words) {
+    fn run(&self, inputs: [&Column; 3], done: &[Vec<u32>], out: &mut Column) {
         let columns = self.sources.map(|source| match source {
             ColumnSource::Input(input) => inputs[input as usize],
             ColumnSource::Column(at) => &done[at][..out.len()],
@@ -153,7 +153,7 @@ impl Plan {
     }
 
     /// Computes `d` for columns of inputs, whose length is a multiple of the grain.
-    pub(super) fn run(&self, inputs: [&Words; 3], d: &mut Words) {
+    pub(super) fn run(&self, inputs: [&Column; 3], d: &mut Column) {
         let Some((last, kernels)) = self.kernels.split_last() else {
             return;
         };

@@ -1,6 +1,6 @@
 //! Kernels that compute one value from a word of each column.
 
-use super::Words;
+use super::Column;
 use super::kernel::{BLOCK, Binary, Int, each, each_on};
 use super::vectors::{Any, Vectors, Wide};
 use crate::ir::Range;
@@ -15,7 +15,7 @@ pub(super) struct Extract {
 }
 
 impl Extract {
-    pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(self, columns: [&Column; 3], out: &mut Column) {
         // Shifts by constants are faster.
         match (self.low, self.width) {
             (0, 8) => self.fixed::<24, 24>(columns, out),
@@ -31,13 +31,13 @@ impl Extract {
         }
     }
 
-    fn fixed<const LEFT: u32, const RIGHT: u32>(self, columns: [&Words; 3], out: &mut Words) {
+    fn fixed<const LEFT: u32, const RIGHT: u32>(self, columns: [&Column; 3], out: &mut Column) {
         self.shifted(columns, out, LEFT, RIGHT);
     }
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one loop for each pair of shifts")]
-    fn shifted(self, columns: [&Words; 3], out: &mut Words, left: u32, right: u32) {
+    fn shifted(self, columns: [&Column; 3], out: &mut Column, left: u32, right: u32) {
         if self.signed {
             let get = move |word: u32| word.cast_signed() << left >> right;
             each(columns, out, move |x, _, _| get(x).cast_unsigned());
@@ -271,7 +271,7 @@ impl From<Extract> for Field {
 }
 
 impl Scalar {
-    pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(&self, columns: [&Column; 3], out: &mut Column) {
         match self.width {
             Width::I32 => self.narrow(columns, out),
             Width::U32 => self.common::<u32>(columns, out),
@@ -279,7 +279,7 @@ impl Scalar {
         }
     }
 
-    fn narrow(&self, columns: [&Words; 3], out: &mut Words) {
+    fn narrow(&self, columns: [&Column; 3], out: &mut Column) {
         match self.op {
             Binary::Add => self.finish(columns, out, i32::add),
             Binary::Sub => self.finish(columns, out, i32::sub),
@@ -309,7 +309,7 @@ impl Scalar {
         }
     }
 
-    fn common<T: ScalarValue>(&self, columns: [&Words; 3], out: &mut Words) {
+    fn common<T: ScalarValue>(&self, columns: [&Column; 3], out: &mut Column) {
         match self.op {
             Binary::AddSat => self.finish(columns, out, T::add_sat),
             Binary::SubSat => self.finish(columns, out, T::sub_sat),
@@ -317,7 +317,7 @@ impl Scalar {
         }
     }
 
-    fn wide(&self, columns: [&Words; 3], out: &mut Words) {
+    fn wide(&self, columns: [&Column; 3], out: &mut Column) {
         let cut = self.cut & 63;
         match self.op {
             Binary::Add => self.finish(columns, out, i64::add),
@@ -333,7 +333,7 @@ impl Scalar {
         }
     }
 
-    fn all<T: ScalarValue>(&self, columns: [&Words; 3], out: &mut Words) {
+    fn all<T: ScalarValue>(&self, columns: [&Column; 3], out: &mut Column) {
         match self.op {
             Binary::AbsDiff => self.finish(columns, out, T::distance),
             Binary::Min => self.finish(columns, out, T::min),
@@ -348,8 +348,8 @@ impl Scalar {
 
     fn finish<T: ScalarValue>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(T, T) -> T + Copy,
     ) {
         match self.clamp {
@@ -372,8 +372,8 @@ impl Scalar {
 
     fn load<T: ScalarValue>(
         &self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(T, T) -> T + Copy,
     ) {
         let [x, y, _] = self.signed;
@@ -392,8 +392,8 @@ impl Scalar {
     fn post<T: ScalarValue>(
         &self,
         vectors: impl Vectors,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(u32, u32) -> T + Copy,
     ) {
         let z = self.signed[2];
@@ -431,7 +431,7 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
-    pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(self, columns: [&Column; 3], out: &mut Column) {
         if self.shift == 7 {
             self.shifted::<7>(columns, out);
         } else {
@@ -439,7 +439,7 @@ impl Scaled {
         }
     }
 
-    fn shifted<const SHIFT: u32>(self, [x, y, z]: [&Words; 3], out: &mut Words) {
+    fn shifted<const SHIFT: u32>(self, [x, y, z]: [&Column; 3], out: &mut Column) {
         match self.loads {
             [Load::Half(a), Load::Half(b)] => {
                 self.sum::<SHIFT>([x, y, z], out, move |x, y| a.half(x) * b.half(y));
@@ -459,8 +459,8 @@ impl Scaled {
     /// Adds the low bits separately, so that no sum needs more than 32 bits.
     fn sum<const SHIFT: u32>(
         self,
-        columns: [&Words; 3],
-        out: &mut Words,
+        columns: [&Column; 3],
+        out: &mut Column,
         f: impl Fn(u32, u32) -> i32 + Copy,
     ) {
         let (more, low) = (self.more, (1 << SHIFT) - 1);
@@ -488,7 +488,7 @@ pub(super) struct MultiplyAddKernel {
 }
 
 impl MultiplyAddKernel {
-    pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
+    pub(super) fn run(&self, columns: [&Column; 3], out: &mut Column) {
         let shift = self.shift & 63;
         let plain = !self.negate_product && !self.negate_third && self.more == 0;
         match (self.clamp, self.signed_words, shift) {
@@ -545,7 +545,7 @@ impl MultiplyAddKernel {
 
     /// Computes sums modulo 2^64, a block of them before `f` uses them. The compiler generates
     /// poor code for both in one loop.
-    fn sum(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(i64) -> u32 + Copy) {
+    fn sum(&self, columns: [&Column; 3], out: &mut Column, f: impl Fn(i64) -> u32 + Copy) {
         let more = self.more;
         if self.signed_words == [true; 3] && !self.negate_product && !self.negate_third {
             let sum = move |[x, y, z]: [u32; 3]| {
@@ -571,7 +571,7 @@ impl MultiplyAddKernel {
 }
 
 /// The most common sum, with a constant shift.
-fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
+fn signed_sum<const SHIFT: u32>(columns: [&Column; 3], out: &mut Column) {
     each(columns, out, |x, y, z| {
         let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));
         ((x * y + z) >> SHIFT).clamp(i32::MIN.into(), i32::MAX.into()) as u32
@@ -579,8 +579,8 @@ fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
 }
 
 fn in_blocks(
-    columns: [&Words; 3],
-    out: &mut Words,
+    columns: [&Column; 3],
+    out: &mut Column,
     sum: impl Fn([u32; 3]) -> i64 + Copy,
     f: impl Fn(i64) -> u32 + Copy,
 ) {

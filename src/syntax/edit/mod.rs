@@ -13,7 +13,7 @@ use crate::source::{MAX_LEN, Span};
 use layout::Inserted;
 pub(crate) use layout::removed;
 pub use positions::Edited;
-use words::Words;
+use words::Identifiers;
 pub(crate) use words::is_name;
 
 /// Edits of a text, made by way of its [tree](super::parse).
@@ -69,7 +69,7 @@ pub struct Edits<'t> {
     /// New parameters and registers, by the start of their function.
     additions: BTreeMap<u32, Additions<'t>>,
     /// The words of the text, read at the first call that needs them.
-    words: Option<Words<'t>>,
+    words: Option<Identifiers<'t>>,
     /// The number of fresh names so far.
     fresh: usize,
 }
@@ -522,8 +522,8 @@ impl<'t> Edits<'t> {
         self.words().fresh(start, number)
     }
 
-    fn words(&mut self) -> &Words<'t> {
-        self.words.get_or_insert_with(|| Words::of(self.tree))
+    fn words(&mut self) -> &Identifiers<'t> {
+        self.words.get_or_insert_with(|| Identifiers::of(self.tree))
     }
 
     fn additions(&mut self, function: Function<'t>) -> &mut Additions<'t> {

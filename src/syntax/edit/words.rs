@@ -12,10 +12,10 @@ use crate::source::Span;
 /// The words of a text that may be names. Each word has a flag: whether it names a range of
 /// registers.
 #[derive(Clone, Debug)]
-pub(super) struct Words<'t>(BTreeMap<&'t str, bool>);
+pub(super) struct Identifiers<'t>(BTreeMap<&'t str, bool>);
 
-impl<'t> Words<'t> {
-    pub(super) fn of(tree: &Tree<'t>) -> Words<'t> {
+impl<'t> Identifiers<'t> {
+    pub(super) fn of(tree: &Tree<'t>) -> Identifiers<'t> {
         let mut words = BTreeMap::new();
         for (at, token) in tree.tokens().iter().enumerate() {
             if token.kind() == TokenKind::Ident {
@@ -23,7 +23,7 @@ impl<'t> Words<'t> {
                 *words.entry(token.span().text(tree.source())).or_insert(false) |= is_range;
             }
         }
-        Words(words)
+        Identifiers(words)
     }
 
     /// Whether the text has a name, perhaps as a register of a range.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::super::sequence::{Arg, Builder, Line, words_of_one};
 use super::cost::Count;
-use super::layout::{Layout, Packing, Words, is_signed};
+use super::layout::{LaneWords, Layout, Packing, is_signed};
 use super::{Action, Group, Kind, Step, Uses};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
@@ -21,7 +21,7 @@ struct Value {
     /// The step that computed the lanes, and what reads the step's result.
     step: Option<(usize, Uses)>,
     /// The lanes, read as each type and extended to wider lanes.
-    extended: [Option<Words>; 2],
+    extended: [Option<LaneWords>; 2],
     /// The shapes in which the lanes exist as floating-point numbers, one bit for each shape.
     shapes: u8,
 }
@@ -32,13 +32,13 @@ enum Form {
     Packed(Arg),
     /// Wider lanes whose lower bits are the lanes. They lie in the range; without a range, their
     /// upper bits may be anything.
-    Wide(Words, Option<Range>),
+    Wide(LaneWords, Option<Range>),
     /// Wider lanes in a range, to be limited to the range of a type. Packing limits them.
-    Unlimited(Words, Range, Type),
+    Unlimited(LaneWords, Range, Type),
     /// Floating-point numbers.
     Floats(Numbers),
     /// Wider lanes that are negative where a lane is 1 or, if `is_negated`, where it is 0.
-    Signs { words: Words, is_negated: bool },
+    Signs { words: LaneWords, is_negated: bool },
 }
 
 /// The range of results for operands in these ranges.
@@ -79,7 +79,7 @@ struct Done {
 struct LaneResult<'m> {
     register: &'m Register,
     step: usize,
-    words: Words,
+    words: LaneWords,
     packing: Packing,
 }
 
@@ -280,7 +280,7 @@ impl<'m> Block<'m> {
         if saturate { self.limited(words, range, dtype) } else { Form::Wide(words, Some(range)) }
     }
 
-    fn words(&mut self, op: SimdOp, x: Words, y: Words) -> Words {
+    fn words(&mut self, op: SimdOp, x: LaneWords, y: LaneWords) -> LaneWords {
         [0, 1].map(|at| self.layout.computed(&mut self.builder, op, x[at], y[at]))
     }
 
@@ -298,7 +298,7 @@ impl<'m> Block<'m> {
     }
 
     /// Wider lanes that are still to be limited to a type, or are in its range.
-    fn unlimited(&mut self, name: usize, ty: Type) -> (Words, Range) {
+    fn unlimited(&mut self, name: usize, ty: Type) -> (LaneWords, Range) {
         match self.value(name).form {
             Form::Unlimited(words, range, _) => (words, range),
             _ => self.extended(name, ty),
@@ -306,7 +306,7 @@ impl<'m> Block<'m> {
     }
 
     /// Wider lanes limited to the range of a type, now or when they are packed.
-    fn limited(&mut self, words: Words, range: Range, ty: Type) -> Form {
+    fn limited(&mut self, words: LaneWords, range: Range, ty: Type) -> Form {
         if self.layout == Layout::Words && !self.layout.lane(ty).contains_range(range) {
             return Form::Unlimited(words, range, ty);
         }
@@ -314,7 +314,7 @@ impl<'m> Block<'m> {
         Form::Wide(words, Some(range))
     }
 
-    fn clamped(&mut self, mut words: Words, mut range: Range, ty: Type) -> (Words, Range) {
+    fn clamped(&mut self, mut words: LaneWords, mut range: Range, ty: Type) -> (LaneWords, Range) {
         let to = self.layout.lane(ty);
         if range.max > to.max {
             words = self.words(SimdOp::Min, words, [self.layout.number(to.max); 2]);
@@ -353,7 +353,7 @@ impl<'m> Block<'m> {
     }
 
     /// Wider lanes whose lower bits are a register's lanes.
-    fn low(&mut self, name: usize) -> (Words, Option<Range>) {
+    fn low(&mut self, name: usize) -> (LaneWords, Option<Range>) {
         let value = self.number(name);
         match (value.form, value.extended) {
             (Form::Wide(words, range), _) => (words, range),
@@ -366,7 +366,7 @@ impl<'m> Block<'m> {
     }
 
     /// A register's lanes, read as a type and extended to wider lanes.
-    fn extended(&mut self, name: usize, ty: Type) -> (Words, Range) {
+    fn extended(&mut self, name: usize, ty: Type) -> (LaneWords, Range) {
         let value = self.number(name);
         let lane = self.layout.lane(ty);
         if let Form::Wide(words, Some(range)) = value.form
@@ -483,8 +483,9 @@ mod tests {
         let ops = [SimdOp::Add, SimdOp::Sub, SimdOp::Min, SimdOp::Max];
         let floats = [false, true]
             .map(|complements| Layout::Floats(Floats { has_extrema: !complements, complements }));
-        for layout in [Layout::Halves, Layout::Words].into_iter().chain(floats) {
-            let pairs = pairs(layout);
+        let of_bytes = [Layout::Halves].into_iter().chain(floats).collect();
+        for layouts in [vec![Layout::Words], of_bytes] {
+            let pairs = pairs(layouts[0]);
             for at in 0..=ops.len() * 16 + 15 {
                 let ty = |bit: usize| TYPES[at >> bit & 1];
                 let (dtype, types, bit) = (ty(0), [ty(1), ty(2)], at >> 3 & 1 == 1);
@@ -493,37 +494,45 @@ mod tests {
                     None => Action::Less { is_swapped: bit, is_negated: at & 1 == 1 },
                 };
                 let kind = Kind { action, types };
-                let step = Step {
-                    width: layout.width(),
-                    kind,
-                    d: &d,
-                    sources: [&a, &b],
-                    c: &a,
-                    uses: Uses::UNKNOWN,
-                };
-                let program = instruction(layout, kind);
-                let mut block = Block::new(layout);
-                assert!(block.push(&step));
-                let group = block.group(0);
-                let result = block.names.iter().find(|name| *name.register == d).unwrap();
-                let (words, range) = match result.value.unwrap().form {
-                    Form::Wide(words, range) => (words, range.unwrap()),
-                    Form::Unlimited(words, range, _) => (words, range),
-                    Form::Floats(Numbers { words, shape, range, .. }) => {
-                        (words, shape.halves(range))
-                    }
-                    Form::Signs { words, .. } => (words, layout.wide()),
-                    Form::Packed(_) => panic!(),
-                };
-                for &[x, y] in &pairs {
-                    let expected = program.eval(x, y, 0);
-                    assert_eq!(group.eval(&[x, y]), [(&d, expected)], "{step:?} {x:08x} {y:08x}");
-                    let lines = block.builder.lines();
-                    let values = results(lines, |arg| if arg == Arg::Register(0) { x } else { y });
-                    for word in words {
-                        let Arg::Line(line) = word else { panic!() };
-                        let own = split(layout, values[usize::from(line)]);
-                        assert!(own.iter().all(|own| range.contains(*own)), "{step:?}");
+                let program = instruction(layouts[0], kind);
+                let expected: Vec<u32> =
+                    pairs.iter().map(|&[x, y]| program.eval(x, y, 0)).collect();
+                for &layout in &layouts {
+                    let step = Step {
+                        width: layout.width(),
+                        kind,
+                        d: &d,
+                        sources: [&a, &b],
+                        c: &a,
+                        uses: Uses::UNKNOWN,
+                    };
+                    let mut block = Block::new(layout);
+                    assert!(block.push(&step));
+                    let group = block.group(0);
+                    let result = block.names.iter().find(|name| *name.register == d).unwrap();
+                    let (words, range) = match result.value.unwrap().form {
+                        Form::Wide(words, range) => (words, range.unwrap()),
+                        Form::Unlimited(words, range, _) => (words, range),
+                        Form::Floats(Numbers { words, shape, range, .. }) => {
+                            (words, shape.halves(range))
+                        }
+                        Form::Signs { words, .. } => (words, layout.wide()),
+                        Form::Packed(_) => panic!(),
+                    };
+                    for (&[x, y], &expected) in pairs.iter().zip(&expected) {
+                        assert_eq!(
+                            group.eval(&[x, y]),
+                            [(&d, expected)],
+                            "{step:?} {x:08x} {y:08x}"
+                        );
+                        let lines = block.builder.lines();
+                        let values =
+                            results(lines, |arg| if arg == Arg::Register(0) { x } else { y });
+                        for word in words {
+                            let Arg::Line(line) = word else { panic!() };
+                            let own = split(layout, values[usize::from(line)]);
+                            assert!(own.iter().all(|own| range.contains(*own)), "{step:?}");
+                        }
                     }
                 }
             }

@@ -9,7 +9,7 @@ use crate::video::SimdOp;
 
 /// The lanes of a word in two words. Of four lanes, the first word has lanes 0 and 2, the second
 /// lanes 1 and 3. Of two lanes, each word has one.
-pub(super) type Words = [Arg; 2];
+pub(super) type LaneWords = [Arg; 2];
 
 /// How the lanes of a word are taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Layout {
     /// The instruction that packs wider lanes. The instructions that it reads are added to `lines`.
     pub(super) fn packed(
         self,
-        [first, second]: Words,
+        [first, second]: LaneWords,
         packing: Packing,
         lines: &mut Vec<Line>,
     ) -> Line {

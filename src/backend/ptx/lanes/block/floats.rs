@@ -5,7 +5,7 @@
 //! limited to zero costs no more than another sum, so a limit is zero where possible.
 
 use super::super::super::sequence::{Arg, Opcode, word};
-use super::super::layout::{Floats, Layout, Words, is_signed};
+use super::super::layout::{Floats, LaneWords, Layout, is_signed};
 use super::super::{Action, Kind};
 use super::{Block, Form, Name, Value, range};
 use crate::ir::Range;
@@ -66,7 +66,7 @@ impl Shape {
 /// Bytes in halves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
-    pub(super) words: Words,
+    pub(super) words: LaneWords,
     pub(super) shape: Shape,
     /// The range of the numbers. Each number has the low bits of a lane.
     pub(super) range: Range,
@@ -203,7 +203,7 @@ impl Block<'_> {
     }
 
     /// Minima or maxima of numbers of one shape.
-    fn extrema(&mut self, floats: Floats, op: SimdOp, x: Numbers, y: Numbers) -> Words {
+    fn extrema(&mut self, floats: Floats, op: SimdOp, x: Numbers, y: Numbers) -> LaneWords {
         let is_max = (op == SimdOp::Max) != x.shape.is_negated;
         let (x, y) = (x.words, y.words);
         match (floats.has_extrema, is_max) {
@@ -283,13 +283,13 @@ impl Block<'_> {
         best.1
     }
 
-    fn sum(&mut self, sources: [Source; 2], sum: Sum, is_limited: bool) -> Words {
+    fn sum(&mut self, sources: [Source; 2], sum: Sum, is_limited: bool) -> LaneWords {
         let [x, y] = [0, 1].map(|at| self.shaped(sources[at], sum.from[at]).words);
         let (x, y) = if sum.is_reversed { (y, x) } else { (x, y) };
         self.each(sums(sum.adds, is_limited), x, y)
     }
 
-    fn each(&mut self, opcode: Opcode, x: Words, y: Words) -> Words {
+    fn each(&mut self, opcode: Opcode, x: LaneWords, y: LaneWords) -> LaneWords {
         [0, 1].map(|at| self.builder.push(opcode, &[x[at], y[at]]))
     }
 
@@ -338,7 +338,7 @@ impl Block<'_> {
     }
 
     /// Bytes taken apart.
-    fn taken(&mut self, arg: Arg, shape: Shape) -> Words {
+    fn taken(&mut self, arg: Arg, shape: Shape) -> LaneWords {
         let flipped = match shape.flipped() {
             Some(u32::MAX) => self.builder.push(Opcode::Not, &[arg]),
             bits => self.builder.xor(arg, word(bits.unwrap_or(0))),
