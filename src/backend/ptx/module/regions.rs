@@ -82,11 +82,11 @@ impl<'s> Regions<'s> {
         }
     }
 
-    /// Whether statements that follow may belong to a region with all of these. All but the last
-    /// of these had that answer.
+    /// Whether statements that follow may decide about a region that starts with the first of these.
+    /// All but the last of these had that answer.
     pub(crate) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
         self.gate.is_some_and(|gate| {
-            self.chains.may_go_on(statements) || lanes::may_go_on(self.source, statements, gate)
+            self.chains.may_go_on(statements) || lanes::may_go_on(statements, gate)
         })
     }
 
