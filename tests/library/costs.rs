@@ -2,6 +2,7 @@
 //! `tests/live/costs.rs` measures them.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use crate::support::classes::{measured_classes, statements, twice_classes};
 use crate::support::{geometric, number};
@@ -15,7 +16,12 @@ mod bars;
 
 /// The rows of the table in docs/rewriting/savings.md: the average costs of a mnemonic's classes, before
 /// and after, and the geometric mean of the ratios.
-fn summary() -> String {
+fn summary() -> &'static str {
+    static SUMMARY: LazyLock<String> = LazyLock::new(make_summary);
+    &SUMMARY
+}
+
+fn make_summary() -> String {
     let mut text = String::from("| |");
     let mut rule = String::from("|---|");
     for target in Target::measured() {
@@ -84,7 +90,7 @@ fn usual(instruction: &Instruction) -> bool {
 fn the_documentation_has_the_measured_table() {
     let page = include_str!("../../docs/rewriting/savings.md");
     let table = summary();
-    assert!(page.contains(&table), "docs/rewriting/savings.md should have\n{table}");
+    assert!(page.contains(table), "docs/rewriting/savings.md should have\n{table}");
 }
 
 /// The machine instructions before and after: two bars for each mnemonic.
@@ -92,7 +98,7 @@ fn chart() -> String {
     let column =
         Target::measured().iter().position(|target| *target == Target::sm(90)).expect("sm_90");
     let title = "Machine instructions of ptxas 13.5 on sm_90, before and after";
-    bars::chart(title, " on sm_90", &bars::costs(&summary(), column))
+    bars::chart(title, " on sm_90", &bars::costs(summary(), column))
 }
 
 #[test]
@@ -148,7 +154,7 @@ fn every_class_is_in_the_table() {
 /// the measured one.
 #[test]
 fn costs_are_of_what_is_written() {
-    let all: Vec<Instruction> = measured_classes().into_values().flatten().step_by(17).collect();
+    let all: Vec<&Instruction> = measured_classes().values().flatten().step_by(17).collect();
     let mut told = [0, 0];
     for (version, own) in [("8.8", "sm_90"), ("6.0", "sm_70"), ("4.3", "sm_50")] {
         let mut text =
@@ -180,7 +186,7 @@ fn costs_are_of_sequences_of_these_lengths() {
         instruction.measured_cost(Target::measured()[column]).map(|cost| cost.strategy)
     };
     let recorded = include_str!("../../fixtures/oracle/statements.tsv");
-    let now = statements(&measured_classes(), strategy);
+    let now = statements(measured_classes(), strategy);
     for (now, recorded) in now.lines().zip(recorded.lines()) {
         assert_eq!(now, recorded, "cargo xtask measure-costs");
     }

@@ -298,7 +298,7 @@ fn blocks_compute_what_their_members_compute() {
     let mut random = Random(12);
     let (mut count, mut cases, mut hidden) = (0, 0, 0);
     let mut names = std::collections::HashSet::new();
-    while cases < samples(20_000) {
+    while cases < samples(12_000) {
         let lanes = *random.pick(&["4", "4", "2"]);
         let targets: Vec<Target> = Target::measured()
             .iter()

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::asm::{
-    AFTER, BEFORE, DECLARATIONS, Item, Style, UNDECLARED, WORDS, compared, draft, each_case, kinds,
-    percents, spoil, write_literals,
+    AFTER, BEFORE, DECLARATIONS, Item, Places, Style, UNDECLARED, WORDS, compared, draft,
+    each_case, kinds, percents, spoil, write_literals,
 };
 use crate::support::random::Random;
 use crate::support::{corpus, rules_on_statements, samples};
@@ -411,9 +411,7 @@ struct Pair {
     way: Way,
     plain: String,
     source: String,
-    /// By offset in the plain text: the place in the source of what starts, or ends, there.
-    starts: BTreeMap<usize, usize>,
-    ends: BTreeMap<usize, usize>,
+    places: Places,
     doubtful: bool,
 }
 
@@ -652,33 +650,13 @@ impl Pair {
         Pair {
             way,
             doubtful: filled || draft.is_doubtful(&plain),
-            starts: starts.iter().map(start).collect(),
-            ends: ends.iter().map(end).collect(),
+            places: Places {
+                starts: starts.iter().map(start).collect(),
+                ends: ends.iter().map(end).collect(),
+            },
             plain,
             source,
         }
-    }
-
-    /// The places in the source of a place of the plain text.
-    fn spans(&self, span: Span) -> Vec<Range<usize>> {
-        let range = span.range();
-        let start = self.starts.get(&range.start).copied();
-        let end_of = |at: usize| self.ends.get(&at).copied();
-        if range.is_empty() {
-            return [end_of(range.start), start].into_iter().flatten().map(|at| at..at).collect();
-        }
-        let start = start.unwrap_or_else(|| panic!("{range:?} of {:?}", self.plain));
-        let end = end_of(range.end).unwrap_or_else(|| panic!("{range:?} of {:?}", self.plain));
-        std::iter::once(start..end).collect()
-    }
-
-    fn same(&self, plain: &Diagnostic, found: &Diagnostic) -> bool {
-        let here = |plain: Span, found: Span| self.spans(plain).contains(&found.range());
-        plain.code == found.code
-            && plain.severity == found.severity
-            && here(plain.span, found.span)
-            && plain.labels.len() == found.labels.len()
-            && plain.labels.iter().zip(&found.labels).all(|(p, f)| here(p.span, f.span))
     }
 
     /// The findings of the plain text, each with the same finding of the source.
@@ -687,31 +665,8 @@ impl Pair {
         plain.retain(|finding| {
             !finding.code.text().starts_with("V0") || finding.statement.is_some()
         });
-        let mut found = found(&self.source, self.way.language());
-        // Bare statements need not declare anything.
-        found.retain(|it| it.code != Code::UndeclaredRegister);
-        if self.doubtful && found.is_empty() {
-            return Vec::new();
-        }
-        let mut pairs = Vec::new();
-        for finding in plain {
-            let Some(at) = found.iter().position(|other| self.same(&finding, other)) else {
-                panic!(
-                    "{:?} lacks {finding:#?}\nthere is {found:#?}\n{}\nas\n{}\n{:?}",
-                    self.way, self.plain, self.source, self.source
-                );
-            };
-            pairs.push((finding, found.remove(at)));
-        }
-        assert!(
-            found.is_empty(),
-            "{:?} has more: {found:#?}\n{}\nas\n{}\n{:?}",
-            self.way,
-            self.plain,
-            self.source,
-            self.source
-        );
-        pairs
+        let found = found(&self.source, self.way.language());
+        self.places.pairs((&self.plain, plain), (&self.source, found), self.doubtful)
     }
 }
 

@@ -494,7 +494,7 @@ fn write_table(mut cells: Cells, twice: &BTreeMap<(String, usize), Cell>) {
         Strategy::all().find(|it| it.number() == number)
     };
     let lengths = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/oracle/statements.tsv");
-    fs::write(lengths, statements(&measured_classes(), strategy)).expect("the lengths are written");
+    fs::write(lengths, statements(measured_classes(), strategy)).expect("the lengths are written");
     let marked = guarded_cells(&cells);
     println!("{} classes in lines for guards", marked.len());
     cells.extend(marked);
@@ -535,7 +535,7 @@ fn twice_cells(measured: bool) -> BTreeMap<(String, usize), Cell> {
 #[test]
 #[ignore = "needs ptxas and six minutes; cargo xtask measure-costs --guards runs it"]
 fn measure_guards() {
-    write_table(known_cells(measured_classes()), &twice_cells(false));
+    write_table(known_cells(measured_classes().clone()), &twice_cells(false));
 }
 
 #[test]
@@ -543,6 +543,7 @@ fn measure_guards() {
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) = measured_classes()
+        .clone()
         .into_iter()
         .partition(|((head, _), _)| only.split(',').any(|prefix| head.starts_with(prefix)));
     let classes: Vec<(&(String, usize), &Vec<Instruction>)> = new.iter().collect();

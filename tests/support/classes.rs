@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::iter;
+use std::sync::LazyLock;
 
 use super::forms::{PARTS, heads, rows};
 use super::random::Random;
@@ -15,7 +16,12 @@ use vptx::video::Semantics;
 pub(crate) type Classes = BTreeMap<(String, usize), Vec<Instruction>>;
 
 /// The instructions to measure.
-pub(crate) fn measured_classes() -> Classes {
+pub(crate) fn measured_classes() -> &'static Classes {
+    static CLASSES: LazyLock<Classes> = LazyLock::new(make_measured_classes);
+    &CLASSES
+}
+
+fn make_measured_classes() -> Classes {
     let mut random = Random(2026);
     let mut classes = Classes::new();
     let mut add = |text: String, most: usize| {
@@ -43,22 +49,26 @@ pub(crate) fn statements(
     classes: &Classes,
     strategy: impl Fn(&(String, usize), &Instruction, usize) -> Option<Strategy>,
 ) -> String {
+    let targets = Target::measured();
+    let mut counts: BTreeMap<Mnemonic, Vec<usize>> = BTreeMap::new();
+    for (class, instruction) in
+        classes.iter().flat_map(|(class, all)| all.iter().map(move |it| (class, it)))
+    {
+        let own = counts.entry(instruction.mnemonic()).or_insert_with(|| vec![0; targets.len()]);
+        for (column, &target) in targets.iter().enumerate() {
+            let Some(strategy) = strategy(class, instruction, column) else { continue };
+            let gate = Gate::new(target, None);
+            let sequence = strategy.sequence(instruction, Semantics::Ptxas13, gate);
+            own[column] += sequence.expect("it was measured").lines().len();
+        }
+    }
     let mut text = String::from("mnemonic");
-    for target in Target::measured() {
+    for target in targets {
         write!(text, "\t{target}").expect("a string");
     }
-    for &mnemonic in Mnemonic::ALL {
+    for mnemonic in Mnemonic::ALL {
         write!(text, "\n{mnemonic}").expect("a string");
-        for (column, &target) in Target::measured().iter().enumerate() {
-            let gate = Gate::new(target, None);
-            let lines = |class: &(String, usize), it: &Instruction| {
-                let own = strategy(class, it, column)?;
-                let sequence = own.sequence(it, Semantics::Ptxas13, gate);
-                Some(sequence.expect("it was measured").lines().len())
-            };
-            let own = classes.iter().flat_map(|(class, all)| all.iter().map(move |it| (class, it)));
-            let own = own.filter(|(_, it)| it.mnemonic() == mnemonic);
-            let count: usize = own.filter_map(|(class, it)| lines(class, it)).sum();
+        for count in &counts[mnemonic] {
             write!(text, "\t{count}").expect("a string");
         }
     }
