@@ -159,48 +159,6 @@ fn neighbours_share_comparisons() {
     }
 }
 
-/// ptxas computes a member once, together with an instruction outside that does the same.
-#[test]
-fn repeated_members_save_nothing() {
-    let end = "vset4.s32.s32.eq r8, d, e, c;";
-    let all = format!("{ADD} r10, a, b, e;\n{SUB} r11, c, e, c;\n{MAX} r12, r1, r2, c;\n");
-    let after = |between: &str| {
-        let whole = cell("");
-        let body = whole.strip_suffix("}\n").expect("the end of the kernel");
-        format!("{body}{end}\n{between}\n{all}}}\n")
-    };
-    for between in ["", "L:", "ld.global.b32 r9, [r9];", "vset4.s32.s32.ne r9, d, e, c;"] {
-        assert_eq!(found(&after(between)), [""; 0], "{between}");
-    }
-    // Copies are the same words.
-    let copies = after("mov.b32 r13, a; mov.b32 r14, c;").replace("r10, a,", "r10, r13,");
-    assert_eq!(found(&copies.replace("r11, c,", "r11, r14,")), [""; 0]);
-    // Before them, too: none of two runs has a block.
-    let other = format!("{ADD} r10, a, r0, e;\n{end}\n");
-    let group = "4: a b c e r0 > d";
-    for (before, expected) in [
-        (format!("@p {ADD} r10, a, b, e;\n"), vec![group]),
-        (other.clone(), vec![group]),
-        (format!("{ADD} r10, a, b, e;\n{end}\n{SUB} r11, c, e, c;\n{end}\n"), vec![]),
-    ] {
-        let text = cell("").replacen(ADD, &format!("{before}{ADD}"), 1);
-        assert_eq!(found(&text), expected, "{before}");
-    }
-    // Other words, other instructions, and those of another function.
-    let is_whole = |text: &str| found(text)[0].starts_with("4: a b c e r0 > ");
-    let away = format!("{end}\n").repeat(8);
-    for between in ["ld.global.v2.b32 {a, c}, [r9]; mov.b32 r1, r0;", away.as_str()] {
-        assert!(is_whole(&after(between)), "{between}");
-    }
-    let less = all.replace(".sat", "").replace("vmax", "vmin");
-    assert!(is_whole(&after("").replace(&all, &less)));
-    let apart = format!("}}\n.entry l()\n{{\n.reg .b32 r<20>, a, b, c, e;\n{all}");
-    assert!(is_whole(&after("").replace(&all, &apart)));
-    // What waits for a report sees as much.
-    assert_eq!(findings(&after(""), &[90]), []);
-    assert_eq!(findings(&after(&away), &[90])[0].labels[0].text, "the first of the 4");
-}
-
 /// The last instruction moves up, before statements that name registers of the others.
 #[test]
 fn groups_stand_before_what_reads_their_results() {

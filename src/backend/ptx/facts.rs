@@ -233,7 +233,7 @@ impl Site<'_> {
 
     /// The definitions of the value that the instruction finds in a register, and whether the value
     /// may be undefined. The definitions of the copied register take the place of a copy.
-    pub(super) fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
+    fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
         let graph = &self.function.graph;
         let mut open = vec![(self.at, self.meaning(register)?)];
         let (mut seen, mut found, mut may_be_undefined) = (Set::default(), Vec::new(), false);

@@ -11,7 +11,6 @@ mod layout;
 use super::emit::Body;
 use super::facts::Facts;
 use super::parallel::Order;
-use super::region::Recent;
 use super::sequence::{Line, Opcode, results};
 use super::straight::{Name, names_between};
 use super::{Arg, Gate};
@@ -102,9 +101,6 @@ impl Group {
 /// At most this many instructions make a group.
 const MOST: usize = 24;
 
-/// The number of instructions after a possible group that also decide whether the group is cheaper.
-const AHEAD: usize = 8;
-
 /// A SIMD instruction that may be in a group. A lane has the same place in all words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'m> {
@@ -128,19 +124,11 @@ struct Uses {
     place: usize,
     /// Whether each source has the same value in all rounds of the loop around the steps.
     are_before_loop: [bool; 2],
-    /// Whether an instruction before or after all steps does the same with the same values. ptxas
-    /// computes their result once.
-    is_repeated: bool,
 }
 
 impl Uses {
-    const UNKNOWN: Uses = Uses {
-        is_read_outside: true,
-        last: 0,
-        place: 0,
-        are_before_loop: [false; 2],
-        is_repeated: false,
-    };
+    const UNKNOWN: Uses =
+        Uses { is_read_outside: true, last: 0, place: 0, are_before_loop: [false; 2] };
 }
 
 /// Steps that may be a group.
@@ -197,22 +185,6 @@ impl<'m> Step<'m> {
     fn has_sources(&self, [x, y]: [&Register; 2]) -> bool {
         let [a, b] = self.sources;
         (a.names_same(x) && b.names_same(y)) || (a.names_same(y) && b.names_same(x))
-    }
-
-    /// Whether `other` computes the same as this step, whose statement is `own`, on the same values.
-    fn is_same(&self, own: &VideoStatement, other: &VideoStatement, facts: &mut Facts<'_>) -> bool {
-        let is_alike = |it: &Step<'_>| it.width == self.width && it.kind == self.kind;
-        let Some(step) = Step::of(other).filter(is_alike) else { return false };
-        self.sources.iter().zip(step.sources).all(|(x, y)| {
-            let mut written =
-                |statement: &VideoStatement, register| facts.at(statement)?.definitions(register);
-            let is_one = match (written(own, x), written(other, y)) {
-                (Some(x), Some(y)) if x != y => return false,
-                (Some((_, may_be_undefined)), Some(_)) => !may_be_undefined,
-                _ => false,
-            };
-            is_one || x.names_same(y)
-        })
     }
 
     /// Whether one of the step's registers is among some names.
@@ -276,20 +248,11 @@ pub(super) fn run<'m>(
 }
 
 impl Run<'_> {
-    /// Finds the data flow of each step. `statements` starts with the statements of the steps.
-    pub(super) fn find_uses(
-        &mut self,
-        statements: &[VideoStatement],
-        recent: &Recent,
-        facts: &mut Facts<'_>,
-    ) {
-        let (statements, after) = statements.split_at(self.steps.len());
-        let function = statements[0].function;
-        let after = after.iter().take(AHEAD).take_while(|it| it.function == function);
-        let outside: Vec<_> = recent.of(function).chain(after).collect();
+    /// Finds the data flow of each step. `statements` are the statements of the steps.
+    pub(super) fn find_uses(&mut self, statements: &[VideoStatement], facts: &mut Facts<'_>) {
+        let statements = &statements[..self.steps.len()];
         for (place, (step, statement)) in self.steps.iter_mut().zip(statements).enumerate() {
             step.uses.place = place;
-            step.uses.is_repeated = outside.iter().any(|it| step.is_same(statement, it, facts));
             let Some(site) = facts.at(statement) else { continue };
             step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
             let Some(readers) = site.readers(step.d) else { continue };
@@ -307,13 +270,24 @@ impl Run<'_> {
     }
 }
 
-/// Whether further statements may decide about a group that starts with the first of these.
-pub(super) fn may_go_on(statements: &[VideoStatement], gate: Gate) -> bool {
-    let (Some(first), Some(last)) = (statements.first(), statements.last()) else { return false };
-    let has_layout = |it: Step<'_>| Layout::all(it.width, gate).next().is_some();
-    statements.len() < MOST + AHEAD
-        && first.function == last.function
-        && Step::of(first).is_some_and(has_layout)
+/// Whether further statements may form a group with all of these statements, if the answer was yes
+/// without the last one.
+pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
+    let width = |statement: &VideoStatement| {
+        let width = Step::of(statement)?.width;
+        Layout::all(width, gate).next().map(|_| width)
+    };
+    let goes_on = match statements {
+        [] => false,
+        [first] => width(first).is_some(),
+        [first, .., last] => {
+            let before = &statements[statements.len() - 2];
+            let (end, start) = (before.span.end, last.span.start);
+            width(first).is_some_and(|of_first| width(last) == Some(of_first))
+                && names_between(source, end, start).is_some()
+        }
+    };
+    goes_on && statements.len() < MOST
 }
 
 /// Whether the text may have sums of halves.
@@ -350,9 +324,6 @@ pub(super) fn best(
     target: Target,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    if steps.iter().any(|step| step.uses.is_repeated) {
-        return Err(steps.len());
-    }
     let is_needed = block(run.layouts[0], steps).needed();
     let from = |first: usize| {
         // The steps before the first one with ambiguous names.
@@ -426,13 +397,12 @@ impl Shared {
     /// The result for each step; `before` has the sources of earlier instructions.
     pub(super) fn of_each<'r>(
         steps: &[Step<'_>],
-        before: impl Iterator<Item = &'r VideoStatement>,
+        before: impl Iterator<Item = &'r [Register; 2]>,
     ) -> Vec<Shared> {
-        let before = before.filter_map(|it| it.instruction.as_ref()?.simd());
-        let before: Vec<_> = before.map(|operands| [&operands.a, &operands.b]).collect();
+        let before: Vec<_> = before.collect();
         let of = |(at, step): (usize, &Step<'_>)| {
             let has_same = |other: &Step<'_>| step.has_sources(other.sources);
-            let is_first = !before.iter().any(|sources| step.has_sources(*sources));
+            let is_first = !before.iter().any(|[a, b]| step.has_sources([a, b]));
             let first = steps.iter().position(has_same).filter(|_| is_first);
             Shared { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
         };

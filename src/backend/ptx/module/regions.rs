@@ -82,11 +82,11 @@ impl<'s> Regions<'s> {
         }
     }
 
-    /// Whether further statements may decide about a region that starts with the first of these, if
-    /// the answer was yes without the last one.
+    /// Whether further statements may belong to a region with all of these statements, if the
+    /// answer was yes without the last one.
     pub(crate) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
         self.gate.is_some_and(|gate| {
-            self.chains.may_go_on(statements) || lanes::may_go_on(statements, gate)
+            self.chains.may_go_on(statements) || lanes::may_go_on(self.source, statements, gate)
         })
     }
 

@@ -100,13 +100,9 @@ pub(super) struct Chains<'s> {
     pub(super) facts: Facts<'s>,
     /// Whether a SIMD instruction computes the same as its members, one after the other.
     known: Map<(Operation, Operation), bool>,
-    /// The last SIMD instructions that belong to no region.
-    recent: Recent,
+    /// The last function that chains were asked for, and the sources of its last SIMD instructions.
+    recent: (Option<Span>, VecDeque<[Register; 2]>),
 }
-
-/// The last instructions before a place.
-#[derive(Default)]
-pub(super) struct Recent(VecDeque<VideoStatement>);
 
 /// This many instructions are remembered.
 const RECENT: usize = 8;
@@ -118,22 +114,28 @@ impl<'s> Chains<'s> {
             alone_to: 0,
             facts: Facts::new(source),
             known: Map::default(),
-            recent: Recent::default(),
+            recent: (None, VecDeque::new()),
         }
     }
 
-    /// The SIMD instructions that stand near, and what is known of the data flow.
-    pub(super) fn around(&mut self) -> (&Recent, &mut Facts<'s>) {
-        (&self.recent, &mut self.facts)
+    /// The sources of SIMD instructions that stand before a statement of a function, and near it.
+    pub(super) fn recent(&self, function: Option<Span>) -> impl Iterator<Item = &[Register; 2]> {
+        let is_known = self.recent.0 == function;
+        self.recent.1.iter().filter(move |_| is_known)
     }
 
-    /// Remembers a statement that belongs to no region. Statements come in order.
+    /// Remembers a statement. Statements come in order.
     pub(super) fn remember(&mut self, statement: &VideoStatement) {
-        if statement.instruction.as_ref().and_then(Instruction::simd).is_some() {
-            let recent = &mut self.recent.0;
-            recent.truncate(RECENT - 1);
-            recent.push_front(statement.clone());
+        let Some(operands) = statement.instruction.as_ref().and_then(Instruction::simd) else {
+            return;
+        };
+        let (function, recent) = &mut self.recent;
+        if *function != statement.function {
+            *function = statement.function;
+            recent.clear();
         }
+        recent.truncate(RECENT - 1);
+        recent.push_front([operands.a.clone(), operands.b.clone()]);
     }
 
     /// The chains that start at the first of some statements, the longest first.
@@ -248,13 +250,6 @@ impl<'s> Chains<'s> {
             },
             declared,
         })
-    }
-}
-
-impl Recent {
-    /// The instructions of a function.
-    pub(super) fn of(&self, function: Option<Span>) -> impl Iterator<Item = &VideoStatement> {
-        self.0.iter().filter(move |it| it.function == function)
     }
 }
 

@@ -76,9 +76,8 @@ pub(in super::super) fn outcomes(
         *alone_to = statements[stays - 1].span.end;
         return None;
     }
-    let (recent, facts) = chains.around();
-    run.find_uses(statements, recent, facts);
-    let shared = lanes::Shared::of_each(&run.steps, recent.of(function));
+    run.find_uses(statements, &mut chains.facts);
+    let shared = lanes::Shared::of_each(&run.steps, chains.recent(function));
     let group = match lanes::best(&run, &alone, &shared, place.target) {
         Ok(group) => group,
         Err(count) => {
