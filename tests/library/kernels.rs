@@ -294,7 +294,7 @@ fn random_kernel(random: &mut Random) -> String {
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
     let (mut fused, mut grouped, mut moved, mut kept) = (0, 0, 0, 0);
-    for _ in 0..samples(2000) {
+    for _ in 0..samples(3500) {
         let target = random.pick(Target::measured());
         let text = random_kernel(&mut random).replace("sm_75", &target.to_string());
         // Instructions on bytes came with PTX 9.2.
