@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -20,11 +21,12 @@ use crate::support::opcodes;
 use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::smt::{
-    Answer, Solver, chain_query, evaluation, group_query, places, query, query_by_differences,
+    Answer, Solver, chain_query, chain_query_by_lanes, evaluation, group_query, places, query,
     query_within,
 };
 use vptx::Instruction;
-use vptx::backend::ptx::{Gate, Opcode, Outcome, RewriteOptions, candidates, rewrite};
+use vptx::backend::ptx::{Gate, Opcode, Outcome, RewriteOptions, Sequence, candidates, rewrite};
+use vptx::ir::Program;
 use vptx::ir::{Input, Op};
 use vptx::isa::{Destination, Feature, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
@@ -190,9 +192,7 @@ impl Prover {
                 }
                 let what = format!("{text} {semantics}, {strategy}");
                 let start = Instant::now();
-                let is_proven = |claim: &str| solver.ask(claim, PATIENCE) == Answer::Proven;
-                let by_differences = query_by_differences(&program, &sequence, places, is_proven);
-                match solver.ask(by_differences.as_ref().unwrap_or(&query), PATIENCE) {
+                match ask(solver, &query, slice::from_ref(&program), &sequence, places) {
                     Answer::Proven => tally.proven += 1,
                     Answer::Unknown => tally.unknown.push(what.clone()),
                     Answer::Differs(words) => {
@@ -385,6 +385,22 @@ fn adding(head: &str, shape: usize, random: &mut Random) -> String {
     text
 }
 
+/// Asks about a query of programs and a sequence, by lanes first.
+fn ask(
+    solver: &mut Solver,
+    query: &str,
+    programs: &[Program],
+    sequence: &Sequence,
+    places: [usize; 3],
+) -> Answer {
+    let mut is_proven = |claim: &str| solver.ask(claim, PATIENCE) == Answer::Proven;
+    let by_lanes = chain_query_by_lanes(programs, sequence, places, &mut is_proven);
+    if by_lanes.is_some_and(|claim| is_proven(&claim)) {
+        return Answer::Proven;
+    }
+    solver.ask(query, PATIENCE)
+}
+
 /// Asks z3 about the fused chains of a text, under each semantics and on each measured target.
 fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain: &str) {
     let text =
@@ -404,13 +420,12 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
             let programs: Vec<_> =
                 members.iter().map(|it| it.instruction.lower(semantics)).collect();
             let places = places(&fusion.sources.each_ref().map(Some));
-            let is_proven = |claim: &str| solver.ask(claim, PATIENCE) == Answer::Proven;
-            let query = chain_query(&programs, &fusion.sequence, places, is_proven);
+            let query = chain_query(&programs, &fusion.sequence, places);
             if !prover.is_new(&query) {
                 continue;
             }
             let what = format!("{chain} {semantics} {target}");
-            own.take(&solver.ask(&query, PATIENCE), what);
+            own.take(&ask(solver, &query, &programs, &fusion.sequence, places), what);
         }
     }
     own.classes += 1;

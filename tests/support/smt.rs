@@ -4,7 +4,7 @@
 //! Both sides are written from the definitions of their operations. The code that
 //! evaluates them is not called.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -100,11 +100,12 @@ fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String,
 
 /// Defines every line, and returns the term of the result.
 fn define_sequence(sequence: &Sequence, text: &mut String) -> String {
-    define_lines(sequence.lines(), text);
+    define_lines(sequence.lines(), &BTreeMap::new(), text);
     format!("s{}", sequence.lines().len() - 1)
 }
 
-fn define_lines(lines: &[Line], text: &mut String) {
+/// Defines lines. One with a sum, by its number, is read as that.
+fn define_lines(lines: &[Line], sums: &BTreeMap<usize, Sum>, text: &mut String) {
     for (at, line) in lines.iter().enumerate() {
         let sort = match line.opcode.class() {
             Class::Word => "(_ BitVec 32)",
@@ -112,27 +113,42 @@ fn define_lines(lines: &[Line], text: &mut String) {
             Class::Half => "(_ BitVec 16)",
             Class::Predicate => "Bool",
         };
-        let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
+        let term = sums.get(&at).map_or_else(|| line_term(line), |sum| sum.term(at));
+        let _ = writeln!(text, "(define-fun s{at} () {sort} {term})");
     }
 }
 
 /// The claim that programs one after the other, each with the result of the one before as its
-/// `c`, and a sequence give something else for some inputs. Distances are read as differences where
-/// these are proven.
-pub(crate) fn chain_query(
+/// `c`, and a sequence give something else for some inputs.
+pub(crate) fn chain_query(programs: &[Program], sequence: &Sequence, places: [usize; 3]) -> String {
+    knowing(&Known::default(), programs, sequence, places)
+}
+
+/// Like [`chain_query`]. Values that are proven to be what the sequence adds for a lane are words of
+/// their own on both sides, since solvers do not see them in a sum. The claim may hold for other
+/// words only, so it tells nothing then. `None` if there are no such values.
+pub(crate) fn chain_query_by_lanes(
     programs: &[Program],
     sequence: &Sequence,
     places: [usize; 3],
-    mut is_proven: impl FnMut(&str) -> bool,
-) -> String {
+    is_proven: impl FnMut(&str) -> bool,
+) -> Option<String> {
+    let known = Known::new(programs, sequence, places, is_proven);
+    (!known.sums.is_empty()).then(|| knowing(&known, programs, sequence, places))
+}
+
+fn knowing(known: &Known, programs: &[Program], sequence: &Sequence, places: [usize; 3]) -> String {
     let mut text = inputs(places);
-    let right = define_sequence(sequence, &mut text);
+    for (at, sum) in &known.sums {
+        sum.declare(*at, &mut text);
+    }
+    define_lines(sequence.lines(), &known.sums, &mut text);
     let mut before = Input::C.text().to_owned();
     for (number, program) in programs.iter().enumerate() {
-        let known = differences(program, sequence, places, &mut is_proven);
-        before = define_member(program, number, ["a", "b", &before], &known, &mut text);
+        let steps = known.steps.get(number).map_or(&[][..], Vec::as_slice);
+        before = define_member(program, number, ["a", "b", &before], steps, &mut text);
     }
-    let _ = writeln!(text, "(assert (distinct {before} {right}))");
+    let _ = writeln!(text, "(assert (distinct {before} s{}))", sequence.lines().len() - 1);
     text
 }
 
@@ -158,7 +174,7 @@ pub(crate) fn group_query(
         let result = define_member(&member.lower(semantics), number, sources, &[], &mut text);
         terms.insert(member.destination().name(), result);
     }
-    define_lines(group.lines(), &mut text);
+    define_lines(group.lines(), &BTreeMap::new(), &mut text);
     let byte = |term: &str| format!("((_ extract {} {}) {term})", 8 * lane + 7, 8 * lane);
     let differ = group.outputs().iter().map(|(register, line)| {
         format!("(distinct {} {})", byte(&terms[register.name()]), byte(&line_term(line)))
@@ -177,11 +193,11 @@ fn define_member(
     program: &Program,
     number: usize,
     sources: [&str; 3],
-    differences: &[Option<Difference>],
+    known: &[Option<String>],
     text: &mut String,
 ) -> String {
     let mut own = String::new();
-    let steps = define_steps(program, false, differences, &mut own);
+    let steps = define_steps(program, false, known, &mut own);
     let result = steps.last().expect("a program has steps").at(32);
     let name = |word: &str| match Input::ALL.iter().position(|input| input.text() == word) {
         Some(at) => sources[at].to_owned(),
@@ -218,11 +234,11 @@ fn define_program(program: &Program, wide: bool, text: &mut String) -> String {
     define_steps(program, wide, &[], text).last().expect("a program has steps").at(32)
 }
 
-/// Like [`define_program`]. A step with a difference, by its number, is read as that.
+/// Like [`define_program`]. A step with a known word, by its number, is read as that.
 fn define_steps(
     program: &Program,
     wide: bool,
-    differences: &[Option<Difference>],
+    known: &[Option<String>],
     text: &mut String,
 ) -> Vec<Bits> {
     let mut steps = Steps { program, wide, bits: Vec::new() };
@@ -237,8 +253,8 @@ fn define_steps(
             let _ = writeln!(text, "(assert ({order} {least} {name}))");
             let _ = writeln!(text, "(assert ({order} {name} {most}))");
         }
-        let difference = differences.get(at).cloned().flatten();
-        steps.bits.push(Bits { name, width, signed: step.range.min < 0, difference });
+        let known = known.get(at).cloned().flatten();
+        steps.bits.push(Bits { name, width, signed: step.range.min < 0, known });
     }
     steps.bits
 }
@@ -248,15 +264,15 @@ struct Bits {
     name: String,
     width: u32,
     signed: bool,
-    /// The same value.
-    difference: Option<Difference>,
+    /// A word with the same value, signed.
+    known: Option<String>,
 }
 
 impl Bits {
     /// The value in two's complement of this width, or its low bits.
     fn at(&self, width: u32) -> String {
-        match &self.difference {
-            Some(difference) => difference.at(width),
+        match &self.known {
+            Some(word) => resized(word, 32, true, width),
             None => resized(&self.name, self.width, self.signed, width),
         }
     }
@@ -267,98 +283,160 @@ impl Bits {
     }
 }
 
-/// An unsigned lane of a line less a signed lane of another one.
+/// Dot products, each with the one before as its summand, which add in all a multiple of some value
+/// for each lane.
 #[derive(Clone)]
-struct Difference {
-    most: String,
-    least: String,
-    bits: u32,
+struct Sum {
+    summand: String,
+    lanes: Vec<Lane>,
 }
 
-impl Difference {
-    /// Those of lanes that dot products of a sequence add and subtract.
-    fn all(sequence: &Sequence) -> Vec<Difference> {
-        let lines = |ty: Type| {
-            sequence.lines().iter().filter_map(move |line| {
-                let bits = match line.opcode {
-                    Opcode::Dot4(own, _) if own == ty => 8,
-                    Opcode::Dot2(own, _) | Opcode::Dot2High(own, _) if own == ty => 16,
-                    _ => return None,
-                };
-                match line.args()[0] {
-                    Arg::Line(at) => Some((format!("s{at}"), bits)),
-                    _ => None,
-                }
-            })
+#[derive(Clone)]
+struct Lane {
+    /// The program, and its step, that has the value, or `None` if nothing is added.
+    step: Option<[usize; 2]>,
+    multiple: i128,
+    range: Range,
+}
+
+impl Sum {
+    /// The name of the value of a lane.
+    fn word(line: usize, at: usize) -> String {
+        format!("w{line}x{at}")
+    }
+
+    fn declare(&self, line: usize, text: &mut String) {
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let word = Sum::word(line, at);
+            let [least, most] = [lane.range.min, lane.range.max].map(|it| constant(it, 32));
+            let _ = writeln!(text, "(declare-const {word} (_ BitVec 32))");
+            let _ = writeln!(text, "(assert (and (bvsle {least} {word}) (bvsle {word} {most})))");
+        }
+    }
+
+    fn term(&self, line: usize) -> String {
+        let value = |at: usize, lane: &Lane| {
+            format!("(bvmul {} {})", constant(lane.multiple, 32), Sum::word(line, at))
         };
-        let pairs =
-            lines(Type::U32).flat_map(|most| lines(Type::S32).map(move |it| (most.clone(), it)));
-        let pairs = pairs.filter(|((_, bits), (_, others))| bits == others);
-        let every = pairs.flat_map(|((most, bits), (least, _))| {
-            let lane = move |at| {
-                let [most, least] = [&most, &least].map(|word| part(word, at, bits));
-                Difference { most, least, bits }
-            };
-            (0..32 / bits).map(lane)
-        });
-        every.collect()
-    }
-
-    /// The value in two's complement of this width, or its low bits.
-    fn at(&self, width: u32) -> String {
-        let Difference { most, least, bits } = self;
-        format!(
-            "(bvsub {} {})",
-            resized(most, *bits, false, width),
-            resized(least, *bits, true, width)
-        )
+        let lanes = self.lanes.iter().enumerate();
+        let values: Vec<String> = lanes.map(|(at, lane)| value(at, lane)).collect();
+        plus(&self.summand, &values)
     }
 }
 
-/// For each step of a program that is the distance of two lanes, what the sequence adds and
-/// subtracts for it, if that is proven: solvers do not see it in a sum.
-fn differences(
-    program: &Program,
-    sequence: &Sequence,
-    places: [usize; 3],
-    mut is_proven: impl FnMut(&str) -> bool,
-) -> Vec<Option<Difference>> {
-    let all = Difference::all(sequence);
-    if all.is_empty() {
-        return Vec::new();
-    }
-    let mut claims = inputs(places);
-    define_sequence(sequence, &mut claims);
-    let steps = define_steps(program, false, &[], &mut claims);
-    let difference = |(step, bits): (&Step, &Bits)| {
-        let is_same = |difference: &&Difference| {
-            // Both fit, so they are equal in any width.
-            let width = bits.width.max(difference.bits + 1) + 1;
-            let (own, other) = (bits.at(width), difference.at(width));
-            is_proven(&format!("{claims}(assert (distinct {own} {other}))\n"))
-        };
-        let is_distance = matches!(step.op, Op::AbsDiff(..));
-        if is_distance { all.iter().find(is_same).cloned() } else { None }
-    };
-    program.steps().iter().zip(&steps).map(difference).collect()
+/// The values of programs that a sequence adds.
+#[derive(Default)]
+struct Known {
+    /// The names of the steps of each program.
+    steps: Vec<Vec<Option<String>>>,
+    /// Lines that end a sum.
+    sums: BTreeMap<usize, Sum>,
 }
 
-/// Like [`query`], with the distances of lanes as differences. `None` if none of them is one.
-pub(crate) fn query_by_differences(
-    program: &Program,
-    sequence: &Sequence,
-    places: [usize; 3],
-    is_proven: impl FnMut(&str) -> bool,
-) -> Option<String> {
-    let known = differences(program, sequence, places, is_proven);
-    known.iter().any(Option::is_some).then(|| {
+impl Known {
+    fn new(
+        programs: &[Program],
+        sequence: &Sequence,
+        places: [usize; 3],
+        mut is_proven: impl FnMut(&str) -> bool,
+    ) -> Known {
         let mut text = inputs(places);
-        let right = define_sequence(sequence, &mut text);
-        let steps = define_steps(program, false, &known, &mut text);
-        let left = steps.last().expect("a program has steps").at(32);
-        let _ = writeln!(text, "(assert (distinct {left} {right}))");
-        text
-    })
+        define_sequence(sequence, &mut text);
+        let values = programs.iter().map(|program| {
+            let mut own = String::new();
+            let bits = define_steps(program, false, &[], &mut own);
+            (own, program.steps().iter().zip(bits).collect::<Vec<_>>())
+        });
+        let values: Vec<_> = values.collect();
+        let mut is_same = |own: &str, one: &str, other: &str| {
+            is_proven(&format!("{text}{own}(assert (distinct {one} {other}))\n"))
+        };
+        let mut lane = |added: &str| {
+            if is_same("", added, &constant(0, 32)) {
+                return Some(Lane { step: None, multiple: 0, range: Range::new(0, 0) });
+            }
+            let steps = values.iter().enumerate().flat_map(|(program, (own, steps))| {
+                let steps = steps.iter().enumerate();
+                steps.map(move |(at, (step, bits))| ([program, at], own, *step, bits))
+            });
+            for (place, own, step, bits) in steps {
+                let multiples = match step.op {
+                    Op::AbsDiff(..) => 1..=4,
+                    // Averages: their sums are halved afterwards.
+                    Op::Shr(..) => 128..=128,
+                    _ => continue,
+                };
+                for multiple in multiples {
+                    let value = format!("(bvmul {} {})", constant(multiple, 32), bits.at(32));
+                    if is_same(own, added, &value) {
+                        return Some(Lane { step: Some(place), multiple, range: step.range });
+                    }
+                }
+            }
+            None
+        };
+        let lines = sequence.lines();
+        let steps = values.iter().map(|(_, steps)| vec![None; steps.len()]).collect();
+        let mut known = Known { steps, sums: BTreeMap::new() };
+        let mut first = 0;
+        for end in 0..lines.len() {
+            // Two products for a distance, three for an average.
+            for count in [2, 3] {
+                let Some((chain, added)) = dots(lines, end, count) else { continue };
+                if chain.iter().any(|at| *at < first) {
+                    continue;
+                }
+                let Some(found) = added.iter().map(|it| lane(it)).collect::<Option<Vec<_>>>()
+                else {
+                    continue;
+                };
+                for (at, value) in found.iter().enumerate() {
+                    if let Some([program, step]) = value.step {
+                        known.steps[program][step] = Some(Sum::word(end, at));
+                    }
+                }
+                let summand = arg_term(lines[chain[count - 1]].args()[2], Class::Word);
+                known.sums.insert(end, Sum { summand, lanes: found });
+                first = end + 1;
+                break;
+            }
+        }
+        known
+    }
+}
+
+/// Some dot products, the last one first, each of which adds to the next, and what they add for each
+/// lane.
+fn dots(lines: &[Line], end: usize, count: usize) -> Option<(Vec<usize>, Vec<String>)> {
+    let mut chain = vec![end];
+    let mut terms = vec![products(&lines[end])?];
+    while chain.len() < count {
+        let Arg::Line(at) = lines[*chain.last()?].args()[2] else { return None };
+        chain.push(at.into());
+        terms.push(products(&lines[usize::from(at)])?);
+    }
+    let width = terms[0].len();
+    let added = |at: usize| {
+        let terms: Vec<String> = terms.iter().map(|it| it[at].clone()).collect();
+        plus(&constant(0, 32), &terms)
+    };
+    terms.iter().all(|it| it.len() == width).then(|| (chain, (0..width).map(added).collect()))
+}
+
+/// What a dot product adds, for each lane.
+fn products(line: &Line) -> Option<Vec<String>> {
+    let (count, first, left, right) = match line.opcode {
+        Opcode::Dot4(left, right) => (4, 0, left, right),
+        Opcode::Dot2(left, right) => (2, 0, left, right),
+        Opcode::Dot2High(left, right) => (2, 2, left, right),
+        _ => return None,
+    };
+    let [x, y] = [0, 1].map(|at| arg_term(line.args()[at], Class::Word));
+    let term = |at| {
+        let [x, y] = [lane(&x, at, 32 / count, left), lane(&y, first + at, 8, right)];
+        format!("(bvmul {x} {y})")
+    };
+    Some((0..count).map(term).collect())
 }
 
 pub(crate) fn resized(term: &str, from: u32, signed: bool, to: u32) -> String {
@@ -597,8 +675,7 @@ fn lanes(count: u32, lane: impl Fn(u32) -> String) -> String {
 }
 
 /// Terms added to a word.
-fn plus(word: &str, count: u32, term: impl Fn(u32) -> String) -> String {
-    let terms: Vec<String> = (0..count).map(term).collect();
+fn plus(word: &str, terms: &[String]) -> String {
     format!("(bvadd {word} {})", terms.join(" "))
 }
 
@@ -709,15 +786,9 @@ fn line_term(line: &Line) -> String {
         Opcode::Sad(ty) => format!("(bvadd {} {z})", distance(signed(ty), x, y)),
         Opcode::Permute => lanes(4, |at| permuted(x, y, z, at)),
         Opcode::Select => format!("(ite {z} {x} {y})"),
-        Opcode::Dot4(left, right) => {
-            plus(z, 4, |at| format!("(bvmul {} {})", lane(x, at, 8, left), lane(y, at, 8, right)))
+        Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) => {
+            plus(z, &products(line).expect("a dot product"))
         }
-        Opcode::Dot2(left, right) => {
-            plus(z, 2, |at| format!("(bvmul {} {})", lane(x, at, 16, left), lane(y, at, 8, right)))
-        }
-        Opcode::Dot2High(left, right) => plus(z, 2, |at| {
-            format!("(bvmul {} {})", lane(x, at, 16, left), lane(y, 2 + at, 8, right))
-        }),
         Opcode::Pack2(ty) => {
             format!("(concat {} {})", saturated(x, 32, 16, ty), saturated(y, 32, 16, ty))
         }
@@ -752,12 +823,14 @@ fn line_term(line: &Line) -> String {
         Opcode::AbsDiff4(ty) => {
             lanes(4, |at| distance(signed(ty), &part(x, at, 8), &part(y, at, 8)))
         }
-        Opcode::SumAbsDiff4(ty) => plus(z, 4, |at| {
-            let distance = distance(signed(ty), &part(x, at, 8), &part(y, at, 8));
-            format!("((_ zero_extend 24) {distance})")
-        }),
+        Opcode::SumAbsDiff4(ty) => {
+            let distance = |at| distance(signed(ty), &part(x, at, 8), &part(y, at, 8));
+            let term = |at| format!("((_ zero_extend 24) {})", distance(at));
+            plus(z, &[0, 1, 2, 3].map(term))
+        }
         Opcode::Count => {
-            plus("#x00000000", 32, |at| format!("((_ zero_extend 31) {})", part(x, at, 1)))
+            let term = |at| format!("((_ zero_extend 31) {})", part(x, at, 1));
+            plus("#x00000000", &(0..32).map(term).collect::<Vec<_>>())
         }
         Opcode::Low => format!("((_ extract 31 0) {x})"),
         Opcode::High => format!("((_ extract 63 32) {x})"),

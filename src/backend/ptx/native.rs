@@ -6,6 +6,8 @@
 //! signed lanes into the range of unsigned ones and back. Saturated differences of halves are the
 //! complements of sums, as there is no such instruction.
 
+use std::iter;
+
 use super::parallel::{Finish, LaneOperation, Order, Simd, spreading};
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::isa::{Compare, Type};
@@ -277,15 +279,14 @@ impl Native {
             }
             (SimdOp::Avrg, _) if is_same => self.average(x, y),
             (SimdOp::Avrg, Some(Type::U32)) => {
-                // Moved by half the range, unsigned lanes are signed, and averages move by a
+                // Moved by half the range, signed lanes are unsigned, and averages move by a
                 // quarter.
                 let (x, y) = self.in_order(x, y);
-                let x = self.flipped(x, self.top());
+                let y = self.flipped(y, self.top());
                 let quarter = 1 << (self.simd.bits - 2);
-                let zero = self.each((1 << self.simd.bits) - quarter);
-                let average = self.average_up(x, y);
-                let positive = self.max(Type::S32, average, word(zero));
-                self.add(positive, word(self.each(quarter)))
+                let average = self.unsigned_average(x, y);
+                let positive = self.max(Type::U32, average, word(self.each(quarter)));
+                self.add(positive, word(self.each((1 << self.simd.bits) - quarter)))
             }
             (SimdOp::Avrg, Some(Type::S32)) => self.saturated_average(x, y),
             // Another strategy computes these averages with as few instructions.
@@ -466,10 +467,7 @@ impl Native {
     /// The average of lanes of one type, rounded up where it is not negative.
     fn average(&mut self, x: Arg, y: Arg) -> Arg {
         if self.simd.atype == Type::U32 {
-            // Rounded up, an odd sum adds its 1 to an even (x & y).
-            let (half, ones) = (self.half(x, y), word(self.each(1)));
-            let both = self.builder.lop3(x, y, ones, |x, y, one| (x & y) | ((x ^ y) & one));
-            return self.builder.add(both, half);
+            return self.unsigned_average(x, y);
         }
         // The sum has its sign after clamping, too.
         let sum = self.add_sat(Type::S32, x, y);
@@ -477,6 +475,14 @@ impl Native {
         let limited = self.add_sat(Type::S32, sum, least);
         let bits = self.min(Type::S32, limited, least);
         self.signed_average(x, y, bits)
+    }
+
+    /// The average of unsigned lanes, rounded up.
+    fn unsigned_average(&mut self, x: Arg, y: Arg) -> Arg {
+        // An odd sum adds its 1 to an even (x & y).
+        let (half, ones) = (self.half(x, y), word(self.each(1)));
+        let both = self.builder.lop3(x, y, ones, |x, y, one| (x & y) | ((x ^ y) & one));
+        self.builder.add(both, half)
     }
 
     /// The average of signed lanes, rounded up.
@@ -506,31 +512,37 @@ impl Native {
             };
             return self.not_zero(differ, compare == Compare::Eq, ones);
         };
-        let (x, y) = order.of_operands(x, y);
-        let (xtype, ytype) = if order.is_swapped { (btype, atype) } else { (atype, btype) };
-        let (more, is_negated) = match (xtype, ytype) {
-            (Type::S32, Type::S32) if self.is_bytes() => {
+        let (x, y, types) = self.ordered(order, x, y);
+        let is_shorter = !self.is_bytes() && !is_same || types == [Type::S32, Type::U32];
+        if is_shorter {
+            let less = self.less(types, x, y, order.is_negated);
+            let bits = self.builder.push(Opcode::Shr(Type::U32), &[less, word(self.simd.bits - 1)]);
+            return self.builder.and(bits, word(ones));
+        }
+        let more = match types {
+            [Type::S32, _] if self.is_bytes() => {
                 let more = self.sub_sat(Type::S32, (y, 0), x, 0);
                 let flags = self.min_relu(more, word(ones));
                 return if order.is_negated { self.flipped(flags, ones) } else { flags };
             }
-            (Type::S32, Type::S32) => {
+            [Type::S32, _] => {
                 let most = self.max(Type::S32, x, y);
-                (self.sub(most, x), order.is_negated)
+                self.sub(most, x)
             }
-            (Type::U32, Type::U32) => (self.sub_sat(Type::U32, (y, 0), x, 0), order.is_negated),
-            (Type::U32, Type::S32) => {
+            [Type::U32, Type::S32] => {
                 let y = self.relu(y);
-                (self.sub_sat(Type::U32, (y, 0), x, 0), order.is_negated)
+                self.sub_sat(Type::U32, (y, 0), x, 0)
             }
-            (Type::S32, Type::U32) => {
-                // The opposite, x > y - 1, moved by half the range.
-                let greatest = self.greatest();
-                let limit = self.add_sat(Type::U32, y, greatest);
-                (self.sub_sat(Type::U32, (x, top), limit, 0), !order.is_negated)
-            }
+            [Type::U32, _] => self.sub_sat(Type::U32, (y, 0), x, 0),
         };
-        self.not_zero(more, is_negated, ones)
+        self.not_zero(more, order.is_negated, ones)
+    }
+
+    /// The operands of `<`, which tells if a comparison holds, and their types.
+    fn ordered(&self, order: Order, x: Arg, y: Arg) -> (Arg, Arg, [Type; 2]) {
+        let (x, y) = order.of_operands(x, y);
+        let [atype, btype] = [self.simd.atype, self.simd.btype];
+        (x, y, if order.is_swapped { [btype, atype] } else { [atype, btype] })
     }
 
     /// 1 in each lane that is not 0 or, if negated, that is 0, if the lane's bit of `ones` is set.
@@ -545,38 +557,63 @@ impl Native {
     /// `c` plus the number of lanes where a comparison holds.
     fn number(&mut self, compare: Compare, x: Arg, y: Arg) -> Arg {
         let counts = self.slots.counts();
-        let ones = (0..self.simd.lanes())
-            .filter(|at| counts[*at as usize] > 0)
-            .fold(0, |all, at| all | 1 << (at * self.simd.bits));
-        if counts.iter().any(|count| *count > 1) {
-            let flags = self.flags(compare, x, y, ones);
+        let is_once = counts.iter().all(|count| *count <= 1);
+        if let Some(order) = Order::of(compare) {
+            let (x, y, types) = self.ordered(order, x, y);
+            // Flags of bytes take as much or less.
+            if !(is_once && self.is_bytes()) || types == [Type::S32, Type::U32] {
+                let less = self.less(types, x, y, order.is_negated);
+                let signs = self.signs(less);
+                return self.squares(Type::S32, signs);
+            }
+        }
+        let flags = self.flags(compare, x, y, self.counted(1));
+        if !is_once {
             return self.dot(flags, Type::U32, counts, self.inputs[2]);
         }
-        let is_signed = [self.simd.atype, self.simd.btype] == [Type::S32; 2];
-        if let Some(order) = Order::of(compare)
-            && is_signed
-            && order.is_negated
-            && !self.is_bytes()
-        {
-            // y - x - 1 is negative where x < y does not hold.
-            let (x, y) = order.of_operands(x, y);
-            let x = self.flipped(x, u32::MAX);
-            let differences = self.add_sat(Type::S32, y, x);
-            return self.negative(differences, counts);
-        }
-        let flags = self.flags(compare, x, y, ones);
-        // Flags are their own squares.
-        self.builder.push(Opcode::Dot4(Type::U32, Type::U32), &[flags, flags, self.inputs[2]])
+        self.squares(Type::U32, flags)
     }
 
-    /// `c` plus the number of negative halves that count.
-    fn negative(&mut self, halves: Arg, counts: [i32; 4]) -> Arg {
+    /// `c` plus the number of bytes that are 1 or -1. The others are 0.
+    fn squares(&mut self, ty: Type, flags: Arg) -> Arg {
+        self.builder.push(Opcode::Dot4(ty, ty), &[flags, flags, self.inputs[2]])
+    }
+
+    /// The same bits in every lane that counts.
+    fn counted(&self, bits: u32) -> u32 {
+        let counts = self.slots.counts();
+        let counted = (0..self.simd.lanes()).filter(|at| counts[*at as usize] > 0);
+        counted.fold(0, |all, at| all | bits << (at * self.simd.bits))
+    }
+
+    /// Lanes whose top bit says if `x < y`, or if not.
+    fn less(&mut self, types: [Type; 2], x: Arg, y: Arg, is_negated: bool) -> Arg {
+        // The sign of the difference, unless the top bits tell already.
+        let (u, v, sign) = (0xf0_u8, 0xcc_u8, 0xaa_u8);
+        let table = match types {
+            [Type::S32, Type::U32] => u | v | sign,
+            [Type::U32, Type::S32] => !u & !v & sign,
+            [Type::U32, _] => !u & v | !(u ^ v) & sign,
+            [Type::S32, _] => u & !v | !(u ^ v) & sign,
+        };
+        let difference = self.sub(x, y);
+        let table = if is_negated { !table } else { table };
+        self.builder.push(Opcode::Lop3(table), &[x, y, difference])
+    }
+
+    /// -1 in a byte for each lane that counts, as often as it does, if it is negative. One of them is
+    /// the lane's own byte.
+    fn signs(&mut self, lanes: Arg) -> Arg {
+        const ZERO: u32 = 4;
+        let (counts, width) = (self.slots.counts(), self.simd.bits / 8);
+        let sign = |at: usize| 8 + (at as u32 + 1) * width - 1;
+        let more = |at: usize| iter::repeat_n(sign(at), (counts[at] as usize).saturating_sub(1));
+        let mut more = (0..4).flat_map(more);
         let selector = (0..4).fold(0, |all, at| {
-            let byte = if counts[at] > 0 { 8 + 2 * at as u32 + 1 } else { 4 };
+            let byte = if counts[at] > 0 { sign(at) } else { more.next().unwrap_or(ZERO) };
             all | byte << (4 * at)
         });
-        let signs = self.builder.permute(halves, word(0), selector);
-        self.builder.push(Opcode::Dot4(Type::S32, Type::S32), &[signs, signs, self.inputs[2]])
+        self.builder.permute(lanes, word(0), selector)
     }
 
     /// `sum` plus the lanes, each times its count.
@@ -589,11 +626,18 @@ impl Native {
     fn sum_of(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Arg> {
         let (counts, c) = (self.slots.counts(), self.inputs[2]);
         let (atype, is_same) = (self.simd.atype, self.simd.atype == self.simd.btype);
+        let is_once = self.is_bytes() && counts.iter().all(|count| *count <= 1);
         if op == SimdOp::AbsDiff && !is_same {
             // The differences have nine bits.
+            if is_once {
+                return Some(self.sum_of_distances(x, y));
+            }
             let (most, least) = self.mixed_extrema(x, y);
-            let sum = self.dot(most, Type::U32, counts, c);
-            return Some(self.dot(least, Type::S32, counts.map(|count| -count), sum));
+            let less = counts.map(|count| -count);
+            return Some(self.two_dots([(most, Type::U32, counts), (least, Type::S32, less)]));
+        }
+        if op == SimdOp::Avrg && is_once && [atype, self.simd.btype] != [Type::U32; 2] {
+            return Some(self.sum_of_averages(x, y));
         }
         if op == SimdOp::Avrg && !is_same {
             let averages = self.mixed_average(x, y);
@@ -609,6 +653,59 @@ impl Native {
         };
         let results = self.arithmetic(op, x, y)?;
         Some(self.dot(results, ty, counts, c))
+    }
+
+    /// `c` plus the distances of unsigned and signed bytes: unsigned less signed, or the opposite
+    /// where the unsigned byte is the smaller one.
+    fn sum_of_distances(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let less = self.less([Type::U32, Type::S32], x, y, false);
+        let signs = self.signs(less);
+        // 1 or -1
+        let sign = self.builder.or(signs, word(self.counted(1)));
+        let opposite = self.sub(word(0), sign);
+        let dot = |ty| Opcode::Dot4(ty, Type::S32);
+        let sum = self.builder.push(dot(Type::U32), &[x, sign, self.inputs[2]]);
+        self.builder.push(dot(Type::S32), &[y, opposite, sum])
+    }
+
+    /// `c` plus averages of bytes, of which one at least is signed. Twice an average is the sum if
+    /// that is even, or else one more or one less, whichever is farther from 0.
+    fn sum_of_averages(&mut self, x: Arg, y: Arg) -> Arg {
+        const SHIFT: u32 = 7;
+        let (top, half) = (word(self.top()), word(self.counted(1 << (SHIFT - 1))));
+        let (atype, btype) = (self.simd.atype, self.simd.btype);
+        let signs = if atype == btype {
+            let sum = self.add_sat(Type::S32, x, y);
+            self.builder.lop3(sum, top, half, |sum, top, half| sum & top | half)
+        } else {
+            // Moved by half the range, the sum has a top bit unless it is negative.
+            let (x, y) = self.in_order(x, y);
+            let y = self.flipped(y, self.top());
+            let sum = self.add_sat(Type::U32, x, y);
+            self.builder.lop3(sum, top, half, |sum, top, half| !sum & top | half)
+        };
+        let odd = word(self.counted(1));
+        let odd = self.builder.lop3(x, y, odd, |x, y, one| (x ^ y) & one);
+        let terms = [(x, atype, half), (y, btype, half), (odd, Type::U32, signs)];
+        let sum = terms.into_iter().fold(word(0), |sum, (x, ty, y)| {
+            self.builder.push(Opcode::Dot4(ty, Type::S32), &[x, y, sum])
+        });
+        let sum = self.builder.push(Opcode::Shr(Type::S32), &[sum, word(SHIFT)]);
+        self.builder.add(self.inputs[2], sum)
+    }
+
+    /// `c` plus the lanes of two words, each lane times its count.
+    fn two_dots(&mut self, terms: [(Arg, Type, [i32; 4]); 2]) -> Arg {
+        let c = self.inputs[2];
+        if self.is_bytes() {
+            return terms.into_iter().fold(c, |sum, (x, ty, counts)| self.dot(x, ty, counts, sum));
+        }
+        // The weights of both are halves of one constant.
+        let [(x, xtype, [a, b, ..]), (y, ytype, [c0, d0, ..])] = terms;
+        let weights = word(bytes([a, b, c0, d0]));
+        let sum = self.builder.push(Opcode::Dot2(xtype, Type::S32), &[x, weights, c]);
+        self.builder.push(Opcode::Dot2High(ytype, Type::S32), &[y, weights, sum])
     }
 
     /// `c` plus sums or differences. Each operand is added by itself: from the registers that hold
@@ -639,13 +736,8 @@ impl Native {
         }
         terms.retain(|(_, _, counts)| *counts != [0; 4]);
         let c = self.inputs[2];
-        if let ([(x, xtype, [a, b, ..]), (y, ytype, [c0, d0, ..])], false) =
-            (&terms[..], self.is_bytes())
-        {
-            // The weights of both operands are halves of one constant.
-            let weights = word(bytes([*a, *b, *c0, *d0]));
-            let sum = self.builder.push(Opcode::Dot2(*xtype, Type::S32), &[*x, weights, c]);
-            return self.builder.push(Opcode::Dot2High(*ytype, Type::S32), &[*y, weights, sum]);
+        if let [first, second] = terms[..] {
+            return self.two_dots([first, second]);
         }
         terms.into_iter().fold(c, |sum, (arg, ty, counts)| self.dot(arg, ty, counts, sum))
     }

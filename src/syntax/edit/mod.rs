@@ -359,8 +359,9 @@ impl<'t> Edits<'t> {
 
     /// Writes another name at all given places.
     ///
-    /// # Errors If `name` is not a name, the text that is edited has it already, a place holds no
-    /// name, or a place is edited already.
+    /// # Errors
+    /// If `name` is not a name, the text that is edited has it already, a place holds no name, or a
+    /// place is edited already.
     pub fn rename(&mut self, places: impl IntoIterator<Item = Span>, name: &str) -> Result<()> {
         fit(words::is_name(name), EditedPart::Name, name)?;
         if self.words().has(name) {
@@ -440,8 +441,9 @@ impl<'t> Edits<'t> {
 
     /// The new text.
     ///
-    /// # Errors If the edits together would cause an error of syntax or change what another
-    /// statement is, or if the text would be too long.
+    /// # Errors
+    /// If the edits together would cause an error of syntax or change what another statement is, or
+    /// if the text would be too long.
     pub fn finish(mut self) -> Result<Edited> {
         for (_, additions) in std::mem::take(&mut self.additions) {
             self.add(&additions);
