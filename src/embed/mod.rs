@@ -1,8 +1,8 @@
 //! PTX in sources of other languages: the `asm` statements of C, C++, CUDA and `OpenCL`, and
-//! what Python, Mojo, Rust, Julia and Zig have in their place.
+//! the calls and statements of Python, Mojo, Rust, Julia and Zig that do the same.
 //!
-//! [`statements`] finds them and makes PTX of their string literals, in which words such
-//! as `%0` stand for operands. Each byte of that text knows its place in the source, so
+//! [`statements`] finds these statements and makes PTX of their string literals. In the PTX, words
+//! such as `%0` stand for operands. Each byte of that text knows its place in the source, so
 //! findings in the text are reported, and fixed, in the source.
 //!
 //! ```
@@ -121,7 +121,7 @@ fn llvm_literal(start: usize, end: usize) -> Literal {
     }
 }
 
-/// A source inside string literals of another.
+/// A source inside the string literals of another source.
 #[derive(Debug)]
 struct Layer {
     quoting: Quoting,
@@ -144,7 +144,7 @@ impl Layer {
     }
 }
 
-/// The text that an `asm` statement is written in, if it is not the source.
+/// The text that holds an `asm` statement, if that is not the source itself.
 #[derive(Debug)]
 enum Around {
     Literals(Layer),
@@ -172,9 +172,9 @@ impl Around {
 ///
 /// Statements under `#if 0` are left out. So are statements whose template or operands are not
 /// written out (macros, `#`, preprocessor conditions between them), statements with nvcc's
-/// constraint `C`, which pastes text, and those of other machines, which have constraints that
-/// NVIDIA's GPUs lack, or registers among their clobbers. An empty template gives an empty text. The source has at
-/// most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
+/// constraint `C`, which pastes text, and statements for other machines: those with a constraint
+/// that NVIDIA's GPUs lack, or with a register among their clobbers. An empty template gives an
+/// empty text. The source has at most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
     statements_in(source, Host::C)
 }
@@ -224,9 +224,9 @@ fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
     skipped
 }
 
-/// The statements of a source in which an opcode may start with a letter, given in lower case, or
-/// its upper case; all if there is none. Skips the others. Macros of the source and of its headers are expanded; of
-/// statements that only macros make, the first of each text counts.
+/// The statements of a source in which an opcode may start with `letter`, which is given in lower
+/// case, or with its upper case; without a letter, all statements. Macros of the source and of its
+/// headers are expanded. Of the statements with one text that only macros make, the first counts.
 pub(crate) fn statements_with<'s>(
     source: &'s str,
     headers: Option<&'s Joined>,
@@ -273,7 +273,7 @@ pub(crate) fn inner_sources(source: &str, host: Host) -> Vec<Span> {
     layers(source, host).iter().map(body).collect()
 }
 
-/// Whether a source can have anything to read.
+/// Whether a source may contain PTX.
 pub(crate) fn may_have_ptx(source: &str) -> bool {
     may_have_asm(source) || strings::may_have_module(source)
 }
@@ -687,7 +687,8 @@ fn llvm_asm(text: &str, mut at: usize) -> Option<(Literal, Literal, usize)> {
     Some((template, constraints, end))
 }
 
-/// The operands of a constraint string of LLVM; `None` if it is one of another machine.
+/// The operands of a constraint string of LLVM; `None` if the string has a
+/// constraint of another machine.
 fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Option<Vec<AsmOperand<'s>>> {
     let mut operands = Vec::new();
     let mut at = 0;
@@ -806,7 +807,7 @@ pub struct Asm<'s> {
     pub operands: Vec<AsmOperand<'s>>,
     /// The text after the third `:` in sources of C: clobbers, and labels after another `:`.
     pub clobbers: Option<Span>,
-    /// The source that the places of the text are in, if it is not the whole one.
+    /// The inner source that the places of the text refer to; `None` if it is the whole source.
     layer: Option<Arc<Around>>,
     map: SourceMap,
     literals: Vec<Literal>,
@@ -924,9 +925,9 @@ impl<'s> Asm<'s> {
         }
     }
 
-    /// The source of a span of the text, from the source of its first byte to that of its
-    /// last one. An empty span becomes the point after the byte before it; at the start of
-    /// the text, the point before the first byte.
+    /// The span of the source from the first to the last byte of a span of the text. An empty span
+    /// becomes the point after the byte before it; at the start of the text, the point before the
+    /// first byte.
     pub fn source_span(&self, span: Span) -> Span {
         let span = self.layer_span(span);
         self.layer.as_ref().map_or(span, |layer| layer.place(span))
@@ -969,7 +970,7 @@ impl<'s> Asm<'s> {
         }
     }
 
-    /// Whether macros make some of it.
+    /// Whether macros make a part of the statement.
     pub(crate) fn is_expanded(&self) -> bool {
         matches!(self.layer.as_deref(), Some(Around::Macros(_)))
     }
@@ -990,7 +991,7 @@ impl<'s> Asm<'s> {
     }
 
     /// PTX as the statement writes it, for messages: a placeholder as `%[name]` or `%0`, and
-    /// any other `%` doubled if the statement must double it, or does.
+    /// any other `%` doubled if the statement doubles it or must double it.
     pub fn spelled(&self, text: &str) -> String {
         self.spelling.spell(text)
     }

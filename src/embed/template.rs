@@ -142,7 +142,7 @@ pub(super) fn decode(source: &str, literals: &[Literal]) -> Mapped {
     Mapped { text: decode_utf8(bytes), map }
 }
 
-/// Decodes the body of an ordinary literal of another language than C.
+/// Decodes the body of an ordinary literal of a language other than C.
 fn unescape_as(form: Form, source: &[u8], body: Span, out: &mut Vec<u8>, map: &mut SourceMap) {
     let body = body.range();
     let bytes = &source[..body.end];
@@ -319,10 +319,10 @@ impl Mode {
     }
 }
 
-/// The replacement of a character such as `%` and those that belong to it.
+/// The replacement of a sigil such as `%` and of the characters that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementKind {
-    /// The character itself, which the template has once or twice.
+    /// The sigil itself, which the template writes once or twice.
     Itself { twice: bool },
     /// The placeholder with this number.
     Reference(usize),
@@ -339,7 +339,7 @@ struct Replacement {
     kind: ReplacementKind,
 }
 
-/// The meaning of references: operands first, then references without one.
+/// The meaning of references: operands first, then references that have no operand.
 #[derive(Clone, Debug)]
 pub(super) struct OperandNames<'a> {
     by_name: HashMap<&'a str, usize>,
@@ -350,7 +350,8 @@ pub(super) struct OperandNames<'a> {
 }
 
 impl<'a> OperandNames<'a> {
-    /// Each operand has a name or not. Of two with the same name, the first counts.
+    /// `operands` has the name, if any, of each operand. Of two operands with one name, the first
+    /// counts.
     fn new(operands: impl Iterator<Item = Option<&'a str>>, mode: Mode) -> OperandNames<'a> {
         let mut by_name = HashMap::new();
         let mut count = 0;
@@ -706,8 +707,8 @@ pub(super) fn expand<'a>(
         index
     });
 
-    // The spelling of each reference: by its name, if the template uses that anywhere, or if all
-    // operands have names and it uses no number.
+    // The spelling of each reference: by its name, if the template uses that name anywhere, or if
+    // all operands have names and the template uses no number.
     let is_number = |part: &Replacement| {
         matches!(part.kind, ReplacementKind::Reference(_))
             && name_of(part.span.text(&template.text)).is_none()
@@ -838,7 +839,8 @@ fn make_unique(placeholders: &mut [String], taken: &HashSet<&str>) -> bool {
     changed
 }
 
-/// The text of a template with these placeholders. `None` if it refers to others.
+/// The text of a template with these placeholders. `None` if the template refers to
+/// others.
 pub(super) fn refill<'a>(
     template: &Mapped,
     mode: Mode,
