@@ -224,8 +224,8 @@ fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
     skipped
 }
 
-/// The statements of a source in which an opcode may start with `letter`, which is given in lower
-/// case, or with its upper case; without a letter, all statements. Macros of the source and of its
+/// The statements of a source in which an opcode may start with `initial`, which is given in lower
+/// case, or with its upper case; all statements if there is no `initial`. Macros of the source and of its
 /// headers are expanded. Of the statements with one text that only macros make, the first counts.
 pub(crate) fn statements_with<'s>(
     source: &'s str,
