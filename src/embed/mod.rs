@@ -225,8 +225,9 @@ fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
 }
 
 /// The statements of a source in which an opcode may start with `initial`, which is given in lower
-/// case, or with its upper case; all statements if there is no `initial`. Macros of the source and of its
-/// headers are expanded. Of the statements with one text that only macros make, the first counts.
+/// case, or with its upper case; all statements if there is no `initial`. Macros of the source and
+/// of its headers are expanded. Of the statements with one text that only macros make, the first
+/// counts.
 pub(crate) fn statements_with<'s>(
     source: &'s str,
     headers: Option<&'s Joined>,
