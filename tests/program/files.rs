@@ -380,6 +380,15 @@ fn stop(child: &Child) -> bool {
     !status.stopped()
 }
 
+/// Whether this process ignores a signal, and so do the programs that it starts: scripts start jobs
+/// with `&` so that they ignore SIGINT.
+fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.map(|mask| u64::from_str_radix(mask.trim(), 16).expect("a mask"));
+    mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 > 0)
+}
+
 /// The program is stopped at any time while it changes many files, and sent the signal if it has
 /// a temporary file then.
 #[test]
@@ -388,6 +397,9 @@ fn signals_leave_no_temporary_files() {
     let text = ".func f()\n{\nret ;\n}\n".repeat(60_000);
     let own: Vec<String> = (0..12).map(|number| format!("{number:02}.ptx")).collect();
     for signal in [Signal::INT, Signal::TERM] {
+        if is_ignored(signal) {
+            continue;
+        }
         // In some runs, the program is never stopped at the right time.
         let found = (0..1000).any(|_| {
             for name in &own {
