@@ -1,9 +1,6 @@
 //! Fat binaries and archives, made by hand.
 
-use std::io::Write;
-
-use flate2::write::{DeflateEncoder, GzEncoder};
-use flate2::{Compression, Crc};
+use std::io::{Cursor, Write};
 
 /// An entry of a fat binary, before it is laid out.
 #[derive(Clone, Debug)]
@@ -108,40 +105,15 @@ pub(crate) fn library(binaries: &[Vec<u8>]) -> Vec<u8> {
     all
 }
 
-/// An archive as ZIP has it, by the description of the format: `APPNOTE.TXT`, 4.3.
 pub(crate) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in members {
-        let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
-        packed.write_all(bytes).expect("memory");
-        let packed = packed.finish().expect("memory");
-        let mut crc = Crc::new();
-        crc.update(bytes);
-        // The version to read it, flags (a name in UTF-8), the method, a time and a date.
-        let utf8 = if name.is_ascii() { 0 } else { 1 << 11 };
-        let mut header: Vec<u8> =
-            [20, utf8, 8, 0, 0x21].into_iter().flat_map(u16::to_le_bytes).collect();
-        for number in [crc.sum(), packed.len() as u32, bytes.len() as u32, name.len() as u32] {
-            header.extend(number.to_le_bytes());
-        }
-        directory.extend(b"PK\x01\x02\x14\0");
-        directory.extend(&header);
-        // Neither a comment nor attributes.
-        directory.extend([0; 10]);
-        directory.extend((archive.len() as u32).to_le_bytes());
-        directory.extend(name.bytes());
-        archive.extend(b"PK\x03\x04");
-        archive.extend(&header);
-        archive.extend(name.bytes());
-        archive.extend(packed);
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Deflated);
+        archive.start_file(*name, options).expect("a name");
+        archive.write_all(bytes).expect("memory");
     }
-    let (start, length) = (archive.len() as u32, directory.len() as u32);
-    archive.extend(directory);
-    archive.extend(b"PK\x05\x06\0\0\0\0");
-    archive.extend([members.len() as u16; 2].into_iter().flat_map(u16::to_le_bytes));
-    archive.extend([length, start].into_iter().flat_map(u32::to_le_bytes));
-    archive.extend([0; 2]);
-    archive
+    archive.finish().expect("memory").into_inner()
 }
 
 pub(crate) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
@@ -195,7 +167,8 @@ pub(crate) fn tar_of_long_name(name: &[u8], bytes: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let level = flate2::Compression::fast();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
     encoder.write_all(bytes).expect("memory");
     encoder.finish().expect("memory")
 }
