@@ -24,7 +24,7 @@ pub(super) fn function(
     sides: &Sides<'_, '_>,
     (before, after): (&Function, &Function),
     context: usize,
-    values: &mut Rewritings,
+    rewritings: &mut Rewritings,
 ) -> Vec<Hunk> {
     let (old, new) = (sides.old.statements(before), sides.new.statements(after));
     if sides.are_equal(old, new) {
@@ -36,7 +36,7 @@ pub(super) fn function(
     let writer = Writer { sides, texts: Texts::new(sides, &locals, new), moves, old, new };
     let functions = Functions::new(sides, &locals, (old, new));
     let hunk = |group: Range<usize>| {
-        let equivalences = functions.equivalences(&entries[group.clone()], values);
+        let equivalences = functions.equivalences(&entries[group.clone()], rewritings);
         Hunk { lines: writer.lines(&entries[group]), equivalences }
     };
     groups(&entries, context).into_iter().map(hunk).collect()

@@ -298,11 +298,11 @@ impl<'s> Comparison<'s> {
         let (old, new) = (&self.old, &self.new);
         let sides = Sides { old, new, globals: &self.pairs.globals, rough: &self.rough };
         let items = hunks::items(&sides);
-        let mut values = Rewritings::new();
+        let mut rewritings = Rewritings::new();
         let change =
             move |(before, after): (Option<&Function>, Option<&Function>)| match (before, after) {
                 (Some(before), Some(after)) => {
-                    both(&sides, (before, after), self.options, &mut values)
+                    both(&sides, (before, after), self.options, &mut rewritings)
                 }
                 (Some(before), None) => Some(alone(&sides, before, ChangeKind::Removed)),
                 (None, after) => after.map(|after| alone(&sides, after, ChangeKind::Added)),
@@ -363,9 +363,9 @@ fn both(
     sides: &Sides<'_, '_>,
     (before, after): (&Function, &Function),
     options: DiffOptions,
-    values: &mut Rewritings,
+    rewritings: &mut Rewritings,
 ) -> Option<Change> {
-    let hunks = hunks::function(sides, (before, after), options.context, values);
+    let hunks = hunks::function(sides, (before, after), options.context, rewritings);
     let names = [sides.old.name_text(before.name), sides.new.name_text(after.name)];
     let [old_name, new_name] = names.map(pairs::without_hashes);
     let is_renamed = old_name != new_name;

@@ -42,7 +42,7 @@ impl Rewritings {
         Rewritings { known: Map::default(), budget: BUDGET }
     }
 
-    fn rewritings(&mut self, instruction: &Instruction) -> &[Sequence] {
+    fn of(&mut self, instruction: &Instruction) -> &[Sequence] {
         self.known.entry(instruction.anonymous()).or_insert_with_key(|operation| {
             let anonymous = Instruction::new(operation.clone());
             let all = candidates(&anonymous, Semantics::CURRENT, Gate::ANY);
@@ -95,11 +95,11 @@ impl<'f, 's> Functions<'f, 's> {
     pub(super) fn equivalences(
         &self,
         entries: &[Entry],
-        values: &mut Rewritings,
+        rewritings: &mut Rewritings,
     ) -> Vec<Equivalence> {
         let mut found = Vec::new();
         let mut claim = |stretch: &Range<usize>| {
-            let proven = self.is_equal(&entries[stretch.clone()], values);
+            let proven = self.is_equal(&entries[stretch.clone()], rewritings);
             found.extend(proven.map(|proven| Equivalence {
                 first: stretch.start,
                 last: stretch.end - 1,
@@ -161,7 +161,7 @@ impl<'f, 's> Functions<'f, 's> {
 
     /// Whether both sides of a stretch compute the same: `Some(true)` with a proof, `Some(false)`
     /// without one. `None` if they differ, or nothing is known.
-    fn is_equal(&self, entries: &[Entry], values: &mut Rewritings) -> Option<bool> {
+    fn is_equal(&self, entries: &[Entry], rewritings: &mut Rewritings) -> Option<bool> {
         let old = |entry: &Entry| match *entry {
             Entry::Same(at, _) | Entry::Old(at) => Some(&self.old[at as usize]),
             Entry::New(_) => None,
@@ -182,7 +182,7 @@ impl<'f, 's> Functions<'f, 's> {
             let mut graph = Graph::default();
             let mut run = |is_old: bool| {
                 let statements = if is_old { &old } else { &new };
-                self.run(&mut graph, statements, is_old, values)
+                self.run(&mut graph, statements, is_old, rewritings)
             };
             let (first, second) = (run(is_old_first)?, run(!is_old_first)?);
             let (before, after) = if is_old_first { (first, second) } else { (second, first) };
@@ -190,7 +190,7 @@ impl<'f, 's> Functions<'f, 's> {
             if before == after {
                 return Some(true);
             }
-            if !is_old_first && graph.is_same(&before, &after, &mut values.budget) {
+            if !is_old_first && graph.is_same(&before, &after, &mut rewritings.budget) {
                 return Some(false);
             }
         }
@@ -203,7 +203,7 @@ impl<'f, 's> Functions<'f, 's> {
         graph: &mut Graph,
         statements: &[&Statement],
         is_old: bool,
-        values: &mut Rewritings,
+        rewritings: &mut Rewritings,
     ) -> Option<Written> {
         let outline = if is_old { self.sides.old } else { self.sides.new };
         let mut written = Written::default();
@@ -213,7 +213,7 @@ impl<'f, 's> Functions<'f, 's> {
         };
         for statement in statements {
             let reading = Reading::of(outline, statement)?;
-            reading.apply(graph, outline, &mut written, &place, values)?;
+            reading.apply(graph, outline, &mut written, &place, rewritings)?;
         }
         Some(written)
     }
@@ -378,7 +378,7 @@ impl<'o> Reading<'o> {
         outline: &Outline<'_>,
         written: &mut Written,
         place: &dyn Fn(NameId) -> SharedName,
-        values: &mut Rewritings,
+        rewritings: &mut Rewritings,
     ) -> Option<()> {
         let read = |graph: &mut Graph, written: &mut Written, name: NameId| -> Option<Term> {
             let own = place(name);
@@ -403,7 +403,7 @@ impl<'o> Reading<'o> {
                 }
                 let guard = instruction.guard.as_ref().map(|guard| guard.negated);
                 let guard = guard.zip(names.next()).map(|(negated, name)| (name, negated));
-                let result = graph.video(instruction, sources, values);
+                let result = graph.video(instruction, sources, rewritings);
                 (guard, vec![(destination, result)])
             }
             Reading::Plain { guard, opcode, operands } => {
@@ -623,7 +623,7 @@ impl Graph {
         &mut self,
         instruction: &Instruction,
         sources: [Option<Term>; 3],
-        values: &mut Rewritings,
+        rewritings: &mut Rewritings,
     ) -> Term {
         let key = (instruction.anonymous(), sources);
         if let Some(term) = self.videos.get(&key) {
@@ -632,7 +632,7 @@ impl Graph {
         let zero = self.node(Node::Constant(0));
         let args = sources.map(|source| source.unwrap_or(zero));
         let mut roots = Vec::new();
-        for sequence in values.rewritings(instruction) {
+        for sequence in rewritings.of(instruction) {
             roots.push(self.sequence(sequence, args));
         }
         // A rewriting may be known already: some rewritings use video instructions themselves.

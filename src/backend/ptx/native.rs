@@ -538,7 +538,7 @@ impl Native {
         self.not_zero(more, order.is_negated, ones)
     }
 
-    /// The operands of `<`, which tells if a comparison holds, and their types.
+    /// The operands of the `<` that decides a comparison, and their types.
     fn ordered(&self, order: Order, x: Arg, y: Arg) -> (Arg, Arg, [Type; 2]) {
         let (x, y) = order.of_operands(x, y);
         let [atype, btype] = [self.simd.atype, self.simd.btype];
@@ -560,7 +560,7 @@ impl Native {
         let is_once = counts.iter().all(|count| *count <= 1);
         if let Some(order) = Order::of(compare) {
             let (x, y, types) = self.ordered(order, x, y);
-            // Flags of bytes take as much or less.
+            // Flags of other bytes take no more instructions.
             if !(is_once && self.is_bytes()) || types == [Type::S32, Type::U32] {
                 let less = self.less(types, x, y, order.is_negated);
                 let signs = self.signs(less);
@@ -579,14 +579,14 @@ impl Native {
         self.builder.push(Opcode::Dot4(ty, ty), &[flags, flags, self.inputs[2]])
     }
 
-    /// The same bits in every lane that counts.
+    /// `bits` in every lane that is counted.
     fn counted(&self, bits: u32) -> u32 {
         let counts = self.slots.counts();
         let counted = (0..self.simd.lanes()).filter(|at| counts[*at as usize] > 0);
         counted.fold(0, |all, at| all | bits << (at * self.simd.bits))
     }
 
-    /// Lanes whose top bit says if `x < y`, or if not.
+    /// Lanes whose top bit tells whether `x < y` or, if negated, whether `x >= y`.
     fn less(&mut self, types: [Type; 2], x: Arg, y: Arg, is_negated: bool) -> Arg {
         // The sign of the difference, unless the top bits tell already.
         let (u, v, sign) = (0xf0_u8, 0xcc_u8, 0xaa_u8);
@@ -601,8 +601,8 @@ impl Native {
         self.builder.push(Opcode::Lop3(table), &[x, y, difference])
     }
 
-    /// -1 in a byte for each lane that counts, as often as it does, if it is negative. One of them is
-    /// the lane's own byte.
+    /// A word of bytes that are 0 or -1. A lane that is counted n times has n bytes, which are -1 if
+    /// the lane is negative. One of them is the lane's own byte.
     fn signs(&mut self, lanes: Arg) -> Arg {
         const ZERO: u32 = 4;
         let (counts, width) = (self.slots.counts(), self.simd.bits / 8);
