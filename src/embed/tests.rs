@@ -606,12 +606,12 @@ fn work_is_linear() {
         "asm(\"\":\"r\"(a),",
     ];
     for piece in many {
-        let source = piece.repeat((2 << 20) / piece.len());
+        let source = piece.repeat((1 << 20) / piece.len());
         statements(&source);
         statements(&format!("asm(\"{source}"));
         statements(&format!("asm(\"x\" : \"=r\"(d) : \"r\"({source}"));
         let template = piece.replace(['"', '\\', '\n'], "%1");
-        let template = template.repeat((1 << 20) / template.len());
+        let template = template.repeat((1 << 19) / template.len());
         assert!(statements(&format!("asm(\"{template}\" : \"=r\"(d))")).len() < 2);
     }
     let numbered: String =

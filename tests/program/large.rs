@@ -48,9 +48,10 @@ fn text(middle: &[u8]) -> Vec<u8> {
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()
 }
 
-/// Large, of one function after a beginning.
+/// Large, of one function and nine plain ones in turn, after a beginning.
 fn many(beginning: &str, function: &str) -> Vec<u8> {
-    [HEAD, beginning, &function.repeat(LARGE / function.len())].concat().into_bytes()
+    let ten = [function, &FUNCTION.repeat(9)].concat();
+    [HEAD, beginning, &ten.repeat(LARGE / ten.len())].concat().into_bytes()
 }
 
 /// All texts but some, which are nothing special to a command.

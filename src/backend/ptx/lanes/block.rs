@@ -454,10 +454,12 @@ mod tests {
 
     /// Pairs of words. For bytes: each pair of bytes in each lane, with three other pairs beside
     /// it. For halves: edges with edges, and with many halves.
+    /// For bytes, each pair of bytes stands in one lane.
     fn pairs(layout: Layout) -> Vec<[u32; 2]> {
         const EDGES: [u32; 12] =
             [0, 1, 2, 0x7f, 0xff, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xbfff, 0xfffe, 0xffff];
-        let bytes = (0..=0xffff).map(|first| {
+        let bytes = (0..=0xffff).step_by(4).map(|first| {
+            // 0x4321 leaves 1 of 4: the lanes have the pairs that `step_by` passes over.
             let pairs = [0, 1, 2, 3].map(|lane| (first + 0x4321 * lane) & 0xffff);
             [8, 0]
                 .map(|low| pairs.iter().rev().fold(0, |word, pair| word << 8 | pair >> low & 0xff))
