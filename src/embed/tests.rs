@@ -625,7 +625,7 @@ fn work_is_linear() {
     assert_eq!(asm.spelled(&asm.text).len(), numbered.len() - 100_000 + 3 * 50_000);
 }
 
-/// A search for an opcode misses none.
+/// A search by the first letter of an opcode misses no statement.
 #[test]
 fn statements_with_a_letter_are_those_with_such_opcodes() {
     let mut random = Random(0x1f83_d9ab_fb41_bd6b);
