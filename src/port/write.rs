@@ -192,7 +192,7 @@ impl Writer<'_> {
         names
     }
 
-    /// A block that counts as one statement. Each line stays a line, except in a directive.
+    /// A block that counts as one statement. Each of `lines` gets a line, except in a directive.
     fn laid_out(&self, lines: &[String]) -> String {
         if self.asm.is_in_directive() {
             return format!("do {{ {} }} while (0)", lines.join(" "));
