@@ -112,7 +112,7 @@ impl<'s> Constants<'s> {
         }
     }
 
-    /// Takes all words of a text for names that it binds.
+    /// Notes that a text may bind each of its words, so that none of them is a constant.
     fn bind_all(&mut self, text: &'s str) {
         for word in text.split(|c: char| u8::try_from(c).is_ok_and(|byte| !is_name(byte))) {
             self.names.insert(word, None);

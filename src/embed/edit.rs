@@ -15,7 +15,7 @@ const INDENT: usize = 256;
 /// The largest distance, in bytes, of an edit from a literal's start, if new lines of the edit are
 /// to become literals of their own.
 const NEAR: u32 = 4096;
-/// The largest template that is read as a whole to see what an edit does to it.
+/// The largest template, in bytes, that is read as a whole to check an edit.
 const WHOLE: usize = 64 << 10;
 
 /// See [`Asm::source_edit`].

@@ -93,7 +93,7 @@ pub enum SkipReason {
     Computed,
     /// It is cut off, or a part of it is not allowed where it stands.
     Malformed,
-    /// It is a module in a string that a program fills in or joins with others.
+    /// It is a module in a string that a program fills in or joins with other strings.
     Module,
 }
 

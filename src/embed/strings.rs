@@ -98,7 +98,7 @@ fn is_module(tree: &Tree<'_>) -> bool {
     words.next() == Some(".version") && words.any(|word| word == ".target")
 }
 
-/// Whether a text closes all braces that it opens. Programs join other texts to a longer one.
+/// Whether a text closes all braces that it opens. If not, a program joins it with other texts.
 fn is_whole(tree: &Tree<'_>) -> bool {
     let depth = tree.tokens().iter().try_fold(0_usize, |depth, token| {
         (depth + usize::from(token.is(b'{'))).checked_sub(usize::from(token.is(b'}')))

@@ -269,7 +269,7 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// The roles that a text has references to.
+    /// The roles of the operands that a text refers to.
     pub(super) fn of(text: &str) -> Roles {
         let mut roles = Roles::default();
         for (at, _) in text.match_indices("{$") {

@@ -104,7 +104,7 @@ fn statements_are_found_as_compilers_find_them() {
     ];
     for source in none {
         assert!(texts(source).is_empty(), "{source}");
-        // None of them hides the next statement, except a raw string that covers the rest.
+        // No case hides the next statement, except a raw string that covers the rest.
         let next = texts(&format!("{source}\n#endif\nasm(\"x\");"));
         let expected: &[&str] = if source.starts_with("asm(R") { &[] } else { &["x"] };
         assert_eq!(next, expected, "{source}");

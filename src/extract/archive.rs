@@ -20,7 +20,8 @@ use crate::syntax::listing::is_listing;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member(Vec<String>);
 
-/// The most bytes of a member's name that are kept: every text of the member repeats the name.
+/// The largest length of a member's name that is kept whole: each text of the member repeats the
+/// name.
 const NAME: usize = 512;
 
 impl Member {
@@ -54,8 +55,9 @@ trait File: Read + Seek {}
 
 impl<T: Read + Seek> File for T {}
 
-/// Calls `visit` with each PTX text of a file, and of the members if the file is an archive, in
-/// order; and with each error, which is about one text or one member. Returns what was counted.
+/// Calls `visit` with each PTX text of a file, in order; of an archive, with the texts of its
+/// members. Errors go to `visit`, too; each is about one text or one member. Returns how many
+/// entries of each kind were passed.
 pub fn walk(
     file: &mut (impl Read + Seek),
     limits: Limits,
@@ -254,7 +256,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Hands over the texts of a file that is no archive.
+    /// Calls `visit` with the texts of a file that is no archive.
     fn images(&mut self, file: impl Read, member: &Member) {
         let mut images = Images::within(file, self.limits, Arc::clone(&self.budget));
         for image in &mut images {
@@ -274,7 +276,7 @@ const ENTRY: usize = 4 << 16;
 /// Bytes of a packed file that are read at once.
 const PACKED: usize = 1 << 16;
 
-/// Bytes of a nested zip archive that are kept in memory, and the most bytes of such an archive.
+/// The largest number of bytes of a nested zip archive in memory, and in all.
 const SPOOLED: usize = 32 << 20;
 const NESTED: u64 = 4 << 30;
 

@@ -6,12 +6,13 @@ use crate::isa::Target;
 /// The first bytes of a fat binary.
 pub(super) const MAGIC: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 
-/// Bytes of the header of a fat binary, and the least bytes of the header of an entry.
+/// The length of the header of a fat binary, and the smallest length of the header of an entry, in
+/// bytes.
 pub(super) const HEADER: usize = 16;
 pub(super) const ENTRY: usize = 64;
 
-/// The most bytes of the header of an entry. Headers that were seen have 64 to 120 bytes or, if
-/// several entries are packed as one, 80 to 200 bytes for each of these.
+/// The largest length of the header of an entry, in bytes. Headers that were seen have 64 to 120
+/// bytes or, if several entries are packed as one, 80 to 200 bytes for each of these.
 const LONGEST_ENTRY: u32 = 1 << 16;
 
 pub(super) const PTX: u16 = 1;
@@ -41,8 +42,8 @@ pub(super) struct Entry {
 }
 
 /// The length of all entries, if these bytes start a fat binary. The first entry must have the
-/// version that all entries have: machine code that looks for fat binaries has their first bytes,
-/// too.
+/// version that all entries have: machine code that looks for fat binaries also contains these
+/// bytes.
 pub(super) fn container(start: &[u8]) -> Option<u64> {
     let (header, entry) = start.split_at_checked(HEADER)?;
     let is_one = header[4..8] == [1, 0, HEADER as u8, 0];

@@ -7,8 +7,8 @@ use tar::{EntryType, Header, PaxExtensions};
 
 use super::read_full;
 
-/// The most bytes that are read of a name, or of the headers with a name; and of the table of long
-/// names in an `ar` archive.
+/// The largest number of bytes that are read of a name, or of the headers with a name; and of the
+/// table of long names in an `ar` archive.
 const NAME: u64 = 1 << 16;
 const TABLE: u64 = 16 << 20;
 
@@ -35,7 +35,8 @@ fn c_string(bytes: &[u8]) -> &[u8] {
 /// Takes the name and the contents of a member.
 pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8], &mut dyn Read);
 
-/// Reads the files in a tar archive. Returns an offset if no member starts there, but should.
+/// Reads the files in a tar archive. Returns the offset where a member should start and does not,
+/// if there is one.
 pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
     const BLOCK: usize = 512;
     let (mut offset, mut name, mut size) = (0, None, None);
@@ -93,8 +94,8 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
 /// The first bytes of an `ar` archive.
 pub(super) const AR: &[u8] = b"!<arch>\n";
 
-/// Reads the files in an `ar` archive, such as an `.a` or `.lib` file. Returns an offset if no
-/// member starts there, but should.
+/// Reads the files in an `ar` archive, such as an `.a` or `.lib` file. Returns the offset where a
+/// member should start and does not, if there is one.
 pub(super) fn ar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
     const HEADER: usize = 60;
     pass(reader, AR.len() as u64)?;

@@ -179,7 +179,7 @@ impl AddAssign for Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most bytes of one text, packed or not.
+    /// The largest number of bytes of one text, packed or not.
     pub image: u64,
     /// How deep archives may nest.
     pub depth: usize,

@@ -8,10 +8,10 @@ use crate::syntax::lexer::{skip_trivia, string_end, word_end};
 /// The word that every module starts with, after comments.
 pub(super) const VERSION: &[u8] = b".version";
 
-/// The most bytes of comments before `.version`.
+/// The largest number of bytes of comments before `.version`.
 pub(super) const BEFORE: usize = 1 << 16;
 
-/// The most bytes from `.version` to the target.
+/// The largest number of bytes from `.version` to the target.
 pub(super) const HEADING: usize = 1 << 8;
 
 /// Whether a byte may stand in a text. Any other byte, mostly NUL, ends a
@@ -48,7 +48,7 @@ pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
     }
 }
 
-/// The end of the module that a string starts with. Other strings may follow: Rust has no NUL
+/// The end of the module at the start of a string. Other strings may follow: Rust has no NUL
 /// between strings. Outside of all blocks, only directives follow `}` and `;`, and `.version`
 /// starts another module.
 pub(super) fn end(text: &[u8]) -> usize {

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use super::read_full;
 
-/// Bytes of the first read, which is short as many files in archives are small; and the most bytes
-/// of any read.
+/// The length of the first read, which is short as many files in archives are small; and the
+/// largest length of any read. Both are in bytes.
 const FIRST: usize = 1 << 13;
 const STEP: usize = 1 << 20;
 

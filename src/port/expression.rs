@@ -24,7 +24,7 @@ const PURE: [&str; 17] = [
     "as_uint",
 ];
 
-/// Whether it matters how often, and before which other expressions, an expression is evaluated.
+/// Whether the number and the order of the evaluations of an expression matter.
 ///
 /// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
 pub(super) fn may_have_effects(expression: &str) -> bool {

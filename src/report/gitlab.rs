@@ -17,7 +17,7 @@ use crate::source::LineIndex;
 #[derive(Debug, Default)]
 pub(super) struct Gitlab {
     begun: bool,
-    /// For each relative path: a file may be reported under two names, such as `a` and `./a`.
+    /// Fingerprints by relative path: a file may be reported as both `a` and `./a`.
     fingerprints: HashMap<String, Fingerprints>,
 }
 

@@ -332,7 +332,8 @@ pub(crate) fn uri(path: &Path) -> String {
 }
 
 /// Fingerprints, which tell findings of a file apart even when lines are added above them:
-/// the code of a finding, the text of its line, and its number among findings with the same two.
+/// the code of a finding, the text of its line, and its number among findings with the same code
+/// and text.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints {
     /// The number of the last finding's line, and the hash of that line. Lines can be long and have

@@ -153,7 +153,7 @@ struct StringForm {
     form: Form,
     /// Whether the program computes its text, as in an f-string.
     is_computed: bool,
-    /// Whether a backslash keeps a quote from ending it.
+    /// Whether a backslash keeps a quote from ending the string.
     has_escapes: bool,
 }
 
