@@ -166,7 +166,7 @@ fn roles<'a>(
         let word = span.text(text);
         let role = match Modifier::from_text(word) {
             Some(modifier) if !modifier.role().is_type() => modifier.role(),
-            // A type that no video instruction has takes the role of a legal type.
+            // A type such as `.u64`, which no video instruction has, counts as one of their types.
             None if !is_type(word) => return None,
             _ => types.next()?,
         };

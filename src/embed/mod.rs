@@ -875,7 +875,8 @@ struct Template {
     layer: Option<Arc<Around>>,
 }
 
-/// The text of an `asm`, whether it has operands, and their names, constraints and directions.
+/// The text of an `asm`, whether a `:` follows the template, and the name, constraint and direction
+/// of each operand.
 type Meaning<'s> = (String, bool, Vec<(Option<&'s str>, String, bool)>);
 
 impl<'s> Asm<'s> {

@@ -356,8 +356,8 @@ impl<R: Read> Images<R> {
         parts.ok_or(ExtractError::Malformed { offset })
     }
 
-    /// Goes to an offset, or to a fat binary before it, since lengths may be wrong. Says whether
-    /// either is in the stream.
+    /// Goes to an offset, or to a fat binary before it, since lengths may be wrong. Returns whether
+    /// the stream has the one or the other.
     fn pass(&mut self, next: u64) -> Result<bool, ExtractError> {
         let end = self.end;
         Ok(self.container(next)? || self.window.offset() == next && self.end == end)

@@ -174,7 +174,7 @@ impl Block {
     }
 }
 
-/// Refuses instructions that are no video instructions, labels, and guards.
+/// Refuses labels, guards, and all instructions but video instructions.
 fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     let refusal = |span: Span, reason: String| Err(Refusal::at(asm.source_span(span), reason));
     for statement in subject.statements() {
@@ -433,7 +433,7 @@ impl<'a> Reader<'a> {
         if let Some(operand) = at.checked_sub(self.asm.text.len()) {
             return Ok(self.block.of_operand[operand]);
         }
-        // In a range, `%r07` is `%r7`.
+        // In a range of registers, `%r07` is `%r7`.
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = name[base.len()..].trim_start_matches('0');
         let is_range = symbol.span.text(&self.asm.text) != name;
