@@ -1,4 +1,4 @@
-//! Maps whose keys are hashed on every instruction, or at every start.
+//! Maps whose keys are hashed for every instruction, or at every start of the program.
 
 use std::collections::{HashMap, HashSet};
 #[cfg(not(feature = "cli"))]

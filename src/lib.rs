@@ -59,10 +59,10 @@
 //! # Layers
 //!
 //! Data flows one way: [`source`] (text, spans), or [`embed`] (the PTX in other languages) →
-//! [`syntax`] (tokens, the tree of a text, the grammar of instructions; knows shapes only) →
+//! [`syntax`] (tokens, the tree of a text, the grammar of instructions; only shapes, no meaning) →
 //! [`mod@check`] (one instruction against the [`video::FORMS`] table and the declarations around
-//! it) → [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they compute) →
-//! [`backend`] (ordinary PTX). [`analysis`] takes whole texts through these layers;
+//! it) → [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what instructions
+//! compute) → [`backend`] (ordinary PTX). [`analysis`] takes whole texts through these layers;
 //! [`print`](mod@print) formats texts. Spans are byte offsets everywhere; [`source::LineIndex`]
 //! converts them to lines and columns.
 //!
@@ -71,9 +71,9 @@
 //! - `cli` (default) builds the command line program. A user of the library sets
 //!   `default-features = false` and then needs nom, thiserror and plain miette only.
 //! - `server` (default) adds the language server to the program.
-//! - `diff` (with `cli`) compares modules: `diff`. It brings `gix-imara-diff`.
-//! - `explain` (with `cli`) has pages about codes, mnemonics and instructions: `explain`.
-//! - `extract` (with `cli`) finds PTX inside binaries, wheels and other archives: `extract`.
+//! - `diff` (a part of `cli`) compares modules. It brings `gix-imara-diff`.
+//! - `explain` (a part of `cli`) has pages about codes, mnemonics and instructions.
+//! - `extract` (a part of `cli`) finds PTX inside binaries, wheels and other archives.
 //! - `batch` makes [`ir::Program::eval_batch`] run loops over whole columns. Without this feature,
 //!   each row is interpreted.
 //! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program

@@ -29,8 +29,8 @@ pub struct VideoStatement {
     pub(crate) header: Option<u32>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
-    /// The declared types of the registers. If the statement has errors, the types of those
-    /// operands that stand before the first error of syntax.
+    /// The declared types of the registers. If the statement has errors, only the types of the
+    /// operands before the first syntax error.
     pub declared: DeclaredTypes,
 }
 
@@ -102,7 +102,7 @@ pub struct OperandSpans {
 
 impl VideoStatement {
     /// The places of the statement's parts in `source`, the text that it was read from. If the
-    /// statement has errors, the places of the parts before the first error of syntax.
+    /// statement has errors, the places of the parts before the first syntax error.
     ///
     /// `None` if not even a mnemonic parses, or if `source` has no such statement at the place.
     pub fn spans(&self, source: &str) -> Option<StatementSpans> {
@@ -166,7 +166,7 @@ fn roles<'a>(
         let word = span.text(text);
         let role = match Modifier::from_text(word) {
             Some(modifier) if !modifier.role().is_type() => modifier.role(),
-            // A type that video instructions do not have counts as one of their types.
+            // A type such as `.u64`, which no video instruction has, counts as one of their types.
             None if !is_type(word) => return None,
             _ => types.next()?,
         };

@@ -1,6 +1,6 @@
 //! Helpers that several unit tests share.
 
-/// Numbers that look random, the same ones each time.
+/// Pseudo-random numbers, which are the same in each run.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {

@@ -1,7 +1,7 @@
 //! Texts in constants of Python and Mojo.
 //!
-//! A name is a constant if the source assigns to it once and binds it in no other way. Its value may
-//! join literals and other constants with `+`.
+//! A name is a constant if the source assigns to it once and binds it in no other way. The value
+//! may join literals and other constants with `+`.
 
 use super::Host;
 use super::hosts::{Lexer, is_name};
@@ -9,7 +9,7 @@ use super::scan::Literal;
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
-/// How deep constants may be made of others.
+/// How deep values of constants may refer to other constants.
 const DEPTH: usize = 16;
 
 /// Words that start a class.
@@ -19,7 +19,7 @@ const BLOCKS: [&str; 14] = [
     "def", "fn", "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "match",
     "case", "async",
 ];
-/// Words of statements that may bind any name that they have.
+/// First words of statements that may bind any name in them.
 const BINDERS: [&str; 12] = [
     "def", "fn", "for", "with", "except", "async", "import", "from", "global", "nonlocal", "del",
     "match",
@@ -30,7 +30,7 @@ const BINDERS: [&str; 12] = [
 struct Constant {
     /// Where its value starts.
     value: usize,
-    /// Whether a class has it.
+    /// Whether it belongs to a class.
     in_class: bool,
 }
 
@@ -96,14 +96,14 @@ impl<'s> Constants<'s> {
             return;
         }
         let rest = &self.source.as_bytes()[lexer.pos..];
-        // A `=` after one of the others is inside an expression.
+        // A `=` after another of these characters is inside an expression.
         let end = rest.iter().position(|byte| b"=([{\"'#\n".contains(byte)).unwrap_or(rest.len());
         let (before, after) = rest.split_at(end);
         let is_plain = before.is_empty() || before.starts_with(b":");
         let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==");
         if is_assigned && is_plain {
             let value = lexer.pos + end + 1;
-            // A second value makes it no constant.
+            // A name with a second value is no constant.
             let first = !self.names.contains_key(word);
             self.names.insert(word, first.then_some(Constant { value, in_class }));
         } else if is_assigned {
@@ -112,7 +112,7 @@ impl<'s> Constants<'s> {
         }
     }
 
-    /// Takes all words of a text for names that it binds.
+    /// Notes that a text may bind each of its words, so that none of them is a constant.
     fn bind_all(&mut self, text: &'s str) {
         for word in text.split(|c: char| u8::try_from(c).is_ok_and(|byte| !is_name(byte))) {
             self.names.insert(word, None);
@@ -129,8 +129,8 @@ impl<'s> Constants<'s> {
         (lexer.pos == argument.end as usize).then_some(literals)
     }
 
-    /// Adds the literals of terms with `+` between them. `lines` tells whether a line break may
-    /// stand there.
+    /// Adds the literals of terms with `+` between them. `lines` tells whether line breaks may
+    /// stand between the terms.
     fn sum(
         &mut self,
         lexer: &mut Lexer<'s>,

@@ -12,9 +12,10 @@ use crate::source::Span;
 
 /// The largest indentation, in columns, of the literals for new lines.
 const INDENT: usize = 256;
-/// Only edits up to this many bytes after a literal's start get literals for new lines.
+/// The largest distance, in bytes, of an edit from a literal's start, if new lines of the edit are
+/// to become literals of their own.
 const NEAR: u32 = 4096;
-/// The largest template that is read as a whole to see what an edit does to it.
+/// The largest template, in bytes, that is read as a whole to check an edit.
 const WHOLE: usize = 64 << 10;
 
 /// See [`Asm::source_edit`].
@@ -50,7 +51,7 @@ pub(super) fn source_edit(
     says(asm, source, span, range, &new, replacement).then_some((range, new))
 }
 
-/// Text as the body of a literal has it. `more` tells whether the literal has text after it.
+/// Spells text for the body of a literal. `more` tells whether the literal goes on after the text.
 fn written(
     source: &str,
     literal: &Literal,
@@ -81,7 +82,7 @@ fn one_literal(form: Form, quote: &str, text: &str) -> String {
 }
 
 /// The change of a source that replaces a span of the text of its string literals. `None` if
-/// the literals cannot express that.
+/// the literals cannot express the change.
 pub(super) fn literal_edit(
     layer: &Layer,
     source: &str,
@@ -103,7 +104,7 @@ pub(super) fn literal_edit(
     (read.text == parts.concat()).then_some((range, new))
 }
 
-/// The source of a span of a text that is not empty.
+/// The source of a span of a text. The text is not empty; the span may be.
 pub(super) fn place(text: &str, map: &SourceMap, span: Span) -> Span {
     if !span.is_empty() {
         map.source(span)
@@ -213,7 +214,7 @@ struct View<'a> {
 
 impl View<'_> {
     /// Reads the changed source, from the word before the change to the word after it. Also
-    /// returns the part of the text that this is.
+    /// returns the start and the end of the part of the text that it reads.
     fn reread(&self, span: Span, range: Span, new: &str) -> Option<(Mapped, usize, usize)> {
         let (source, literals) = (self.source, self.literals);
         let text = self.text.as_bytes();
@@ -227,7 +228,7 @@ impl View<'_> {
             .iter()
             .position(u8::is_ascii_whitespace)
             .map_or(text.len(), |n| span.end as usize + n + 1);
-        // The number of a `{}` depends on all others.
+        // The number of a `{}` depends on the other `{}` of the template.
         let (start, end) = match self.mode {
             Mode::Braces if text.len() > WHOLE => return None,
             Mode::Braces => (0, text.len()),

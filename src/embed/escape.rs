@@ -50,7 +50,7 @@ fn number(bytes: &[u8], at: usize, radix: u32, least: usize, most: usize) -> Opt
     (digits.len() >= least).then_some((value, at + digits.len()))
 }
 
-/// A letter whose meaning most languages share.
+/// The meaning of a letter after a backslash, if it is the same in most languages.
 fn common(letter: u8) -> Option<u8> {
     Some(match letter {
         b'n' => b'\n',
@@ -61,7 +61,7 @@ fn common(letter: u8) -> Option<u8> {
     })
 }
 
-/// A letter with a meaning in C, Python and Julia.
+/// The meaning of a letter after a backslash in C, Python and Julia.
 fn old(letter: u8) -> Option<u8> {
     Some(match letter {
         b'a' => 0x07,
@@ -94,7 +94,7 @@ fn python(bytes: &[u8], at: usize, letter: u8, is_bytes: bool) -> Escape {
         b'u' if !is_bytes => number(bytes, at + 2, 16, 4, 4),
         b'U' if !is_bytes => number(bytes, at + 2, 16, 8, 8),
         b'N' if !is_bytes && bytes.get(at + 2) == Some(&b'{') => {
-            // The character with this name is not needed.
+            // The character is not looked up by its name.
             let close = memchr::memchr(b'}', &bytes[at..]);
             close.map(|length| (UNDECODABLE as u32, at + length + 1))
         }
@@ -233,7 +233,8 @@ mod tests {
         all
     }
 
-    /// As the references of these languages say. What they refuse, or keep, stays.
+    /// The expectations follow the references of these languages. An escape that a language
+    /// refuses, or keeps, stays as it is.
     #[test]
     fn escapes_mean_what_their_language_says() {
         let python = Form::Python { is_bytes: false };

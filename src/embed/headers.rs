@@ -1,6 +1,6 @@
 //! Headers that a source in C includes, for the macros that they define.
 //!
-//! Their texts follow the source in one text. Thus a span tells the file, too.
+//! One text holds the source and then the headers. Thus a span tells the file, too.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::scan::{Cursor, directives_in};
 use crate::hash::Map;
 use crate::source::{MAX_LEN, Span};
 
-/// The largest number of headers of a source, with those that these include.
+/// The largest number of headers of a source, counting the headers of headers.
 const MOST: usize = 1024;
 /// The largest number of bytes in all headers of a source.
 const MOST_BYTES: usize = 64 << 20;
@@ -71,7 +71,7 @@ pub(crate) struct Joined {
     /// The length of the source.
     len: usize,
     headers: Vec<(PathBuf, Span)>,
-    /// The header that the `#include` before this offset names.
+    /// The number of the header that an `#include` names, by the offset of the name.
     included: Map<u32, usize>,
 }
 
@@ -100,8 +100,8 @@ impl Joined {
         (!joined.headers.is_empty()).then_some(joined)
     }
 
-    /// The headers that a part includes, and where. The part is the source, or the header
-    /// before number `next`.
+    /// The headers that a part includes, and the offset of each name. The part is the source if
+    /// `next` is 0, or else the header with the number `next - 1`.
     fn found(&self, part: Span, next: usize, find: &Headers) -> Vec<(u32, Header)> {
         let from = next.checked_sub(1).map(|at| self.headers[at].0.as_path());
         let includes = directives_in(&self.text, part).filter(|it| it.0 == "include");
@@ -114,7 +114,7 @@ impl Joined {
 
     /// Adds a header, if there is room for it.
     fn add(&mut self, path: &Path, text: &str) -> bool {
-        // A joined line at the end of a text must not reach into the next.
+        // A joined line at the end of a text must not reach into the next text.
         let start = self.text.len() + 2;
         let end = start + text.len();
         let fits = self.headers.len() < MOST && end - self.len <= MOST_BYTES && end <= MAX_LEN;

@@ -1,8 +1,9 @@
 //! `asm` statements that macros make.
 //!
-//! Directives count in the order of the text, those of a header at its first `#include`. Each outermost use of a macro that may lead to an
-//! `asm`, and each `asm` with macros inside, is expanded on its own, as the preprocessor does it.
-//! Work is bounded for each expansion and for each file.
+//! Directives take effect in the order of the text; the directives of a header take effect at its
+//! first `#include`. Each outermost use of a macro that may lead to an `asm`, and each `asm` with
+//! macros inside, is expanded on its own, as the preprocessor does it. Work is bounded for each
+//! expansion and for each file.
 //!
 //! A macro that branches of `#if` define differently is not expanded after the `#endif`. A word
 //! that may be a macro from elsewhere must not end up in a string: see [`Token::doubtful`].
@@ -14,9 +15,10 @@ use super::scan::{Cursor, QUALIFIERS, directives_in, is_asm, is_name};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
-/// The cost of one expansion: 16 for each token, and the bytes of texts that are made.
+/// The largest cost of one expansion: 16 for each token, and 1 for each byte of pasted or
+/// stringised text.
 const COST: usize = 256 << 10;
-/// The cost of all expansions of a file.
+/// The largest cost of all expansions of a file.
 const TOTAL_COST: usize = 16 << 20;
 /// How deep arguments that hold uses of macros may be nested.
 const DEPTH: usize = 32;
@@ -43,12 +45,12 @@ enum Origin {
     Code,
     /// The argument of a use.
     Argument,
-    /// The definition of the macro whose name is here.
+    /// The definition of the macro whose name has this span.
     Definition(Span),
 }
 
 impl Origin {
-    /// The name of the macro whose definition it is in.
+    /// The name of the macro whose definition contains the token.
     fn owner(self) -> Option<Span> {
         match self {
             Origin::Code | Origin::Argument => None,
@@ -81,7 +83,8 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// The source of a part of the expansion.
+    /// The part of `of` that a part of the expansion is copied from; all of `of` if the token is
+    /// not copied.
     fn part(&self, span: Span, of: Span) -> Span {
         if !self.copied {
             return of;
@@ -97,7 +100,7 @@ impl Expansion {
         let first = self.pieces.partition_point(|it| it.at.end < span.start.max(1));
         let touched = &self.pieces[first..];
         let last = touched.partition_point(|it| it.at.start <= span.end);
-        // A neighbour counts only if nothing else does.
+        // A token that only touches the span counts only if no token overlaps the span.
         let touched = &touched[..last.max(1).min(touched.len())];
         let inside = |it: &Stretch| it.at.start < span.end && span.start < it.at.end;
         match touched.iter().position(inside) {
@@ -109,8 +112,8 @@ impl Expansion {
         }
     }
 
-    /// The place of a part of the text in the use: words of the use if it has some of the part,
-    /// or else names of macros.
+    /// The place of a part of the text in the use: the words of the use that the part contains,
+    /// or else the names of the macros that made it.
     pub(super) fn place(&self, span: Span) -> Span {
         let pieces = self.pieces(span);
         let has_words = pieces.iter().any(|it| it.origin.owner().is_none());
@@ -125,14 +128,15 @@ impl Expansion {
         places.fold(first, |all, it| Span::new(all.start.min(it.start), all.end.max(it.end)))
     }
 
-    /// The text in a definition that a part was made from, and the name in that definition.
+    /// The text in a macro's definition that a part was made from, and the macro's name in that
+    /// definition.
     pub(super) fn definition(&self, span: Span) -> Option<(Span, Span)> {
         let (it, owner) = self.pieces(span).iter().find_map(|it| Some((it, it.origin.owner()?)))?;
         let is_inside = span.is_in(&[it.at]);
         Some((if is_inside { it.part(span, it.written) } else { it.written }, owner))
     }
 
-    /// Where a part that is copied from the source was written.
+    /// The place in the source that a part was copied from.
     pub(super) fn written(&self, span: Span) -> Option<Span> {
         match self.pieces(span) {
             [it] if it.copied && span.is_in(&[it.at]) => Some(it.part(span, it.written)),
@@ -165,16 +169,16 @@ enum Kind {
     /// A string or a character.
     Quoted,
     Mark,
-    /// A parameter of the macro whose definition this is in.
+    /// The parameter with this number of the macro whose definition contains the token.
     Parameter(usize),
-    /// The end of the text of a macro, by its number.
+    /// The end of the text that the macro with this number made.
     End(usize),
 }
 
 #[derive(Clone, Debug)]
 struct Token {
     kind: Kind,
-    /// The text, if it is not that of `written`.
+    /// The text, if it is not the text at `written`.
     made: Option<Rc<str>>,
     /// See [`Stretch`].
     written: Span,
@@ -182,7 +186,7 @@ struct Token {
     origin: Origin,
     /// Whether white space is before it.
     spaced: bool,
-    /// Whether it is the name of a macro inside its own text.
+    /// Whether it is the name of a macro inside that macro's text, and thus never expanded.
     painted: bool,
     /// Whether it has a word that may be a macro defined elsewhere.
     doubtful: bool,
@@ -206,34 +210,35 @@ struct Definition<'s> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Undefined,
-    /// The definition of this number.
+    /// It has the definition with this number.
     Known(usize),
-    /// Branches define it differently, or it cannot be read.
+    /// Branches define it differently, or its definition cannot be read.
     Unclear,
 }
 
 /// An `#if` that is open.
 #[derive(Default)]
 struct Condition<'s> {
-    /// What the branch has changed, as it was before.
+    /// The macros that the branch has changed, each with its state before the branch.
     changed: Map<&'s str, State>,
-    /// States at the ends of branches, the number of those branches, and the state before.
+    /// For each macro: its state after the branches that changed it, the number of these branches,
+    /// and its state before them.
     ends: Map<&'s str, (State, usize, State)>,
     branches: usize,
     has_else: bool,
     is_dead: bool,
 }
 
-/// A use that may have `asm`.
+/// A use of macros that may contain an `asm`.
 pub(super) enum Use {
     Expanded(Expansion),
     /// It cannot be expanded.
     Unknown(Span),
 }
 
-/// A way through a source.
+/// Reads a source and expands the uses of macros in it.
 pub(super) struct Macros<'s> {
-    /// The source, and its headers.
+    /// The source, followed by its headers.
     source: &'s str,
     headers: Option<&'s Joined>,
     /// The headers that were read.
@@ -242,13 +247,13 @@ pub(super) struct Macros<'s> {
     nesting: usize,
     cursor: Cursor<'s>,
     definitions: Vec<Definition<'s>>,
-    /// The number of the definition whose name is here.
+    /// The number of each definition, by the offset of its name.
     at: Map<u32, usize>,
     /// The names of macros that may lead to an `asm`.
     leading: Set<&'s str>,
     states: Map<&'s str, State>,
     conditions: Vec<Condition<'s>>,
-    /// The number of conditions outside of the header that is being read.
+    /// The number of conditions that were open at the start of the header that is being read.
     outside: usize,
     /// The offsets of `asm` that are read without macros, in order.
     plain: Vec<u32>,
@@ -263,7 +268,7 @@ struct Stopped;
 type Tokens = Result<Vec<Token>, Stopped>;
 
 impl<'s> Macros<'s> {
-    /// Macros for a part of a text. The rest is what `headers` adds.
+    /// Macros for a part of a text. The rest of the text consists of the headers.
     pub(super) fn new(
         source: &'s str,
         part: Span,
@@ -451,7 +456,7 @@ impl<'s> Macros<'s> {
         a == b || one.parameters == other.parameters && bodies()
     }
 
-    /// Ends a branch: what it defined no longer holds.
+    /// Ends a branch: its definitions no longer hold.
     fn end_branch(&mut self) {
         let Some(mut condition) = self.conditions.pop() else {
             return;
@@ -468,7 +473,8 @@ impl<'s> Macros<'s> {
         self.conditions.push(condition);
     }
 
-    /// Handles the directive with this word, from after it. `None` if the rest cannot be read.
+    /// Handles the directive with this word; the cursor is after the word. `None` if the rest of
+    /// the text cannot be read.
     fn directive(&mut self, word: &str) -> Option<()> {
         let end = self.cursor.line_end();
         let is_dead = self.is_dead();
@@ -584,7 +590,7 @@ impl<'s> Macros<'s> {
         }
     }
 
-    /// Adds the tokens up to the `)` of the `(` that follows, if one does.
+    /// If a `(` follows, adds the tokens up to its `)`.
     fn parentheses(&mut self, tokens: &mut Vec<Token>) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -614,7 +620,7 @@ impl<'s> Macros<'s> {
         }
     }
 
-    /// Reads on to the next use that may have `asm`.
+    /// Reads on to the next use that may contain an `asm`.
     pub(super) fn next(&mut self) -> Option<Use> {
         loop {
             let mut cursor = self.cursor;
@@ -669,7 +675,7 @@ impl<'s> Macros<'s> {
         }
     }
 
-    /// The text of tokens.
+    /// The expansion that consists of these tokens.
     fn joined(&self, tokens: &[Token], span: Span) -> Expansion {
         let mut expansion = Expansion { text: String::new(), span, pieces: Vec::new() };
         for token in tokens {
@@ -785,14 +791,14 @@ impl<'s> Macros<'s> {
         if parameters == 0 && arguments.len() == 1 && arguments[0].is_empty() {
             arguments.clear();
         }
-        // The variable part may be missing.
+        // The argument for `...` may be missing.
         if is_variadic && arguments.len() + 1 == parameters {
             arguments.push(Vec::new());
         }
         (arguments.len() == parameters).then_some(arguments).ok_or(Stopped)
     }
 
-    /// The text of a macro with its arguments.
+    /// The tokens of a macro's definition, with arguments in place of parameters.
     fn substitute(
         &mut self,
         number: usize,
@@ -919,7 +925,7 @@ impl<'s> Macros<'s> {
         let doubtful = argument.iter().any(|it| it.doubtful);
         let mut string =
             Token { kind: Kind::Quoted, made: Some(Rc::from(text)), doubtful, ..mark.clone() };
-        // The words of the use, if they stand there in this order.
+        // If the use has the words of the argument in this order, the string maps to them.
         if let (Some(first), Some(last)) = (argument.first(), argument.last())
             && argument.iter().all(|it| it.origin.owner().is_none() && it.made.is_none())
             && first.place.start < last.place.end

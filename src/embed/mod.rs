@@ -92,7 +92,7 @@ enum Quoting {
 }
 
 impl Quoting {
-    /// The literals of a piece of source that has nothing else.
+    /// The literals in a piece of source; `None` if the piece has other code.
     fn literals(self, source: &str) -> Option<Vec<Literal>> {
         match self {
             Quoting::Of(Host::C) => {
@@ -138,13 +138,13 @@ impl Layer {
         &self.mapped.text
     }
 
-    /// The place in the source around it.
+    /// The place of a span in the source around this layer.
     fn place(&self, span: Span) -> Span {
         edit::place(self.text(), &self.mapped.map, span)
     }
 }
 
-/// The text that holds an `asm` statement, if that is not the source itself.
+/// A text, other than the source itself, that holds an `asm` statement.
 #[derive(Debug)]
 enum Around {
     Literals(Layer),
@@ -159,7 +159,7 @@ impl Around {
         }
     }
 
-    /// The place in the source.
+    /// The place of a span in the source.
     fn place(&self, span: Span) -> Span {
         match self {
             Around::Literals(layer) => layer.place(span),
@@ -168,10 +168,10 @@ impl Around {
     }
 }
 
-/// Every `asm` statement of a source whose text is known, in order.
+/// Each `asm` statement with a known text, in the order of the source.
 ///
 /// Statements under `#if 0` are left out. So are statements whose template or operands are not
-/// written out (macros, `#`, preprocessor conditions between them), statements with nvcc's
+/// written out (macros, `#`, preprocessor conditions inside), statements with nvcc's
 /// constraint `C`, which pastes text, and statements for other machines: those with a constraint
 /// that NVIDIA's GPUs lack, or with a register among their clobbers. An empty template gives an
 /// empty text. The source has at most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
@@ -190,8 +190,8 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
 /// A literal counts only if nothing computes with it: no f-string, `%`, `.format` and the like.
 /// A Python string that stands alone as a statement is a comment. Strings of Rust, and raw
 /// strings of C, count if they are plainly CUDA: with `__global__`, `__device__` or `extern`.
-/// In all of these, a statement with
-/// something like a place to fill in (`{name}`, `%(name)s`, `${name}`, `@name@`) is left out.
+/// Inside string literals, a statement is left out if its template has a place to fill in, such
+/// as `{name}`, `%(name)s`, `${name}` or `@name@`.
 pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
     read(source, None, host, false, |_| true).0
 }
@@ -224,10 +224,10 @@ fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
     skipped
 }
 
-/// The statements of a source in which an opcode may start with `initial`, which is given in lower
-/// case, or with its upper case; all statements if there is no `initial`. Macros of the source and
-/// of its headers are expanded. Of the statements with one text that only macros make, the first
-/// counts.
+/// The statements of a source in which an opcode may start with the letter `initial`; all
+/// statements if there is no `initial`. The letter is given in lower case and matches both cases.
+/// Macros of the source and of its headers are expanded. If macros alone make the templates of
+/// several equal statements, only the first statement is returned.
 pub(crate) fn statements_with<'s>(
     source: &'s str,
     headers: Option<&'s Joined>,
@@ -247,7 +247,7 @@ pub(crate) fn comments(source: &str, host: Host) -> Vec<Span> {
     let before = comments.len();
     if may_have_asm(source) {
         for layer in layers(source, host) {
-            // A comment counts if the source shows it as it is.
+            // A comment counts only if its bytes in the source are the same.
             let inside = scan::comments(layer.text()).into_iter();
             let shown = inside.filter_map(|span| {
                 let place = layer.place(span);
@@ -321,7 +321,7 @@ fn cuda_layer(source: &str, host: Host, literals: Vec<Literal>) -> Option<Layer>
         .then(|| Layer::new(Quoting::Of(host), source, literals))
 }
 
-/// The statements whose template is wanted, and the statements that are left out.
+/// The statements whose template `wanted` accepts, and the statements that are left out.
 fn read<'s>(
     source: &'s str,
     headers: Option<&'s Joined>,
@@ -346,9 +346,9 @@ fn read<'s>(
 }
 
 struct Reading<'s, W> {
-    /// The source, and its headers.
+    /// The source, followed by its headers.
     source: &'s str,
-    /// The source alone.
+    /// The span of the source without its headers.
     part: Span,
     headers: Option<&'s Joined>,
     host: Host,
@@ -392,7 +392,8 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         }
     }
 
-    /// Reads the statements that macros make. `plain` has the starts of all others.
+    /// Reads the statements that macros make. `plain` has the starts of all other
+    /// statements.
     fn macros(&mut self, plain: &[u32]) {
         let mut read = Set::default();
         let mut seen = Set::default();
@@ -450,7 +451,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             Around::Macros(expansion) => Some(expansion),
             Around::Literals(_) => None,
         });
-        // Operands are named where they are written.
+        // An operand's name is read where it is written, which may be in a macro's definition.
         let written =
             |span| expansion.and_then(|it| it.written(span)).unwrap_or_else(|| place(span));
         let whole = |span| expansion.map_or_else(|| place(span), |it| it.span);
@@ -511,7 +512,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         self.found.push(Asm::new(source, template, operands));
     }
 
-    /// A name in the source, if the source shows it as it is.
+    /// A name as a part of the source; `None` if the source spells it in another way.
     fn name(&self, name: &str, place: Span) -> Option<&'s str> {
         let shown = self.source.get(place.range())?;
         (shown == name).then_some(shown)
@@ -619,7 +620,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         self.found.push(Asm::new(source, template, operands));
     }
 
-    /// Reads the `asm` of LLVM IR inside literals.
+    /// Reads the `asm` expressions of LLVM IR inside literals.
     fn llvm(&mut self, literals: Vec<Literal>) {
         let all = literals[0].span.to(literals[literals.len() - 1].span);
         let layer = Layer::new(Quoting::Of(self.host), self.source, literals);
@@ -642,7 +643,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 continue;
             };
             let template = Template {
-                // No comment can stand in the string.
+                // Comments can only stand outside of the string.
                 span: all,
                 literals: vec![template],
                 quoting: Quoting::Llvm,
@@ -721,7 +722,7 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Option<Vec<Asm
     Some(operands)
 }
 
-/// The largest number of operands that are not known.
+/// The largest number of operands of a call whose constraints are not known.
 const UNKNOWN: usize = 256;
 
 /// Operands for all references of a text whose constraints are not known.
@@ -770,8 +771,8 @@ fn is_template(text: &str) -> bool {
         || text.contains("{{")
 }
 
-/// Whether a word other than a modifier or a register may start with `letter` in a literal, as
-/// far as its source shows.
+/// Whether a word in the undecoded `body` of a literal, other than a modifier or a register, may
+/// start with `letter`.
 fn may_start(body: &[u8], letter: u8) -> bool {
     let at_start = |at: usize| match body[..at] {
         [.., b'\\' | b'%', _] | [] => true,
@@ -798,9 +799,9 @@ pub struct Asm<'s> {
     ///
     /// In LLVM's templates, a placeholder is `$0`, and `$$` becomes `$`. In Rust's, it is `%0`
     /// or `%name`. In C and Zig, it is `%0`, or `%name` if the template has `%[name]`, or if all
-    /// operands have names and the template has no number. If that word has another meaning, one
-    /// `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte that is not UTF-8
-    /// becomes U+007F. Without a `:` in C, every `%` stays.
+    /// operands have names and the template has no number. If that placeholder has another
+    /// meaning, one `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte that is
+    /// not UTF-8 becomes U+007F. Without a `:` in C, every `%` stays.
     pub text: String,
     /// Whether a `:` follows the template.
     pub extended: bool,
@@ -874,11 +875,12 @@ struct Template {
     layer: Option<Arc<Around>>,
 }
 
-/// The text of an `asm`, whether it has operands, and their names, constraints and directions.
+/// The text of an `asm`, whether a `:` follows the template, and the name, constraint and direction
+/// of each operand.
 type Meaning<'s> = (String, bool, Vec<(Option<&'s str>, String, bool)>);
 
 impl<'s> Asm<'s> {
-    /// `source` is that of the literals.
+    /// `source` is the text that the spans of the literals refer to.
     fn new(source: &str, template: Template, mut operands: Vec<AsmOperand<'s>>) -> Asm<'s> {
         let Template { span, literals, quoting, mode, in_directive, clobbers, layer } = template;
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
@@ -906,7 +908,7 @@ impl<'s> Asm<'s> {
         }
     }
 
-    /// Whether it stands in a string literal.
+    /// Whether it stands in a string literal or in an expansion of macros.
     pub(crate) fn is_in_string(&self) -> bool {
         self.layer.is_some()
     }
@@ -934,7 +936,7 @@ impl<'s> Asm<'s> {
         self.layer.as_ref().map_or(span, |layer| layer.place(span))
     }
 
-    /// Like [`Asm::source_span`], in the source of the literals.
+    /// Like [`Asm::source_span`], but in the text that the spans of the literals refer to.
     fn layer_span(&self, span: Span) -> Span {
         if self.text.is_empty() {
             Span::at(self.literals[0].body.start)
@@ -946,11 +948,11 @@ impl<'s> Asm<'s> {
     /// The change of the source that replaces a span of the text.
     ///
     /// `None` if the source cannot express exactly that: the span cuts a placeholder or an
-    /// escape, goes from the literal of one line into the next, or the replacement would
-    /// run together with its neighbours.
+    /// escape, the span goes from the literal of one line into the next, or the replacement
+    /// would run together with its neighbours.
     ///
-    /// The text of the changed source has the replacement. It may have other placeholders if
-    /// it refers to fewer operands, or has new words.
+    /// After the change, the text of the statement contains the replacement. Other placeholders
+    /// of the text may change if the text then refers to fewer operands, or has new words.
     pub fn source_edit(
         &self,
         source: &str,
@@ -963,7 +965,7 @@ impl<'s> Asm<'s> {
         let (span, replacement) = edit::source_edit(self, layer.text(), span, replacement)?;
         match &**layer {
             Around::Literals(layer) => edit::literal_edit(layer, source, span, &replacement),
-            // A literal outside of macros stays one literal.
+            // The literal must stand outside of macros, and remain one literal.
             Around::Macros(expansion) if !replacement.contains('\n') => {
                 Some((expansion.own(span)?, replacement))
             }
@@ -976,8 +978,8 @@ impl<'s> Asm<'s> {
         matches!(self.layer.as_deref(), Some(Around::Macros(_)))
     }
 
-    /// The text in the definition of a macro that a span of the text was made from, and the
-    /// macro's name there.
+    /// The part of a macro's definition that a span of the text was made from, and the macro's
+    /// name in that definition.
     pub(crate) fn definition(&self, span: Span) -> Option<(Span, Span)> {
         match self.layer.as_deref()? {
             Around::Macros(expansion) => expansion.definition(self.layer_span(span)),

@@ -1,18 +1,18 @@
 //! The code cells of a Jupyter notebook, which is JSON.
 //!
-//! The cells of the notebook's language make one text; a cell of CUDA, as in `%%cu` and
-//! `%%writefile kernel.cu`, makes one of its own. What comes after a mistake in the JSON is not
-//! read.
+//! The cells in the notebook's language make one text. A cell of CUDA, which starts with a command
+//! such as `%%cu` or `%%writefile kernel.cu`, makes a text of its own. What comes after a mistake
+//! in the JSON is not read.
 
 use super::scan::{Form, Literal};
 use super::{Host, Layer, Quoting, edit};
 use crate::source::Span;
 
-/// Commands before Python.
+/// Cell commands that Python follows.
 const PYTHON: [&str; 5] = ["%%time", "%%timeit", "%%capture", "%%prun", "%%memit"];
-/// Commands before CUDA.
+/// Cell commands that CUDA follows.
 const CUDA: [&str; 4] = ["%%cu", "%%cuda", "%%cuda_run", "%%cuda_group_save"];
-/// Endings of files of CUDA that `%%writefile` writes.
+/// Endings of the names of CUDA files that `%%writefile` writes.
 const FILES: [&str; 4] = [".cu", ".cuh", ".cpp", ".h"];
 
 /// The text of cells.
@@ -36,8 +36,8 @@ impl Cells {
         self.layer.place(span)
     }
 
-    /// The change of the notebook that replaces a span of the text; `None` if it would take more
-    /// than one string.
+    /// The change of the notebook that replaces a span of the text; `None` if more than one string
+    /// would have to change.
     pub(crate) fn edit(
         &self,
         source: &str,
@@ -105,7 +105,7 @@ impl CodeCells {
     }
 }
 
-/// The strings of a piece of a list that has nothing else.
+/// The strings in a piece of a list; `None` if the piece has other elements.
 pub(super) fn literals(source: &str) -> Option<Vec<Literal>> {
     let mut reader = Reader { source, pos: 0 };
     let mut all = Vec::new();
@@ -163,7 +163,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads a string for a function. Skips another value.
+    /// Passes a string to a function. Skips any other value.
     fn text(&mut self, take: impl FnOnce(Literal)) -> Option<()> {
         if self.peek() != Some(b'"') {
             return self.skip();
@@ -191,12 +191,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a list, each element with a function. Skips another value.
+    /// Reads each element of a list with a function. Skips any other value.
     fn elements(&mut self, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.list(b'[', b']', |reader| each(reader))
     }
 
-    /// Reads an object, each value with a function. Skips another value.
+    /// Reads each value of an object with a function. Skips any other value.
     fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Option<()>) -> Option<()> {
         self.list(b'{', b'}', |reader| {
             let key = reader.string()?.body.text(reader.source);

@@ -18,7 +18,7 @@ pub(super) struct Literal {
     pub(super) body: Span,
     /// How its body is read.
     pub(super) form: Form,
-    /// Whether a line break stands between it and the literal before it, as in Rust.
+    /// Whether joining adds a line break between it and the literal before it, as in Rust.
     pub(super) joined_by_line: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Form {
 #[derive(Debug)]
 pub(super) struct ScannedOperand {
     pub(super) name: Option<Span>,
-    /// The literals of its constraint, by their numbers in the statement; at least one.
+    /// The literals of its constraint, as indices into the statement's `constraints`; at least one.
     pub(super) constraint: Range<usize>,
     /// The text between its parentheses.
     pub(super) expression: Span,
@@ -91,9 +91,9 @@ pub enum SkipReason {
     Pasted,
     /// The text is computed when the program runs: an f-string, `%`, `.format` and so on.
     Computed,
-    /// It breaks off, or has something that is not allowed there.
+    /// It is cut off, or a part of it is not allowed where it stands.
     Malformed,
-    /// It is a module in a string that a program fills in or joins with others.
+    /// It is a module in a string that a program fills in or joins with other strings.
     Module,
 }
 
@@ -122,7 +122,7 @@ pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
-/// Which bytes are among those given.
+/// A table that says for each byte whether it is in `of`.
 pub(super) const fn table(of: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut at = 0;
@@ -133,9 +133,10 @@ pub(super) const fn table(of: &[u8]) -> [bool; 256] {
     table
 }
 
-/// Bytes to look at among statements. Of the letters of `asm`, `m` is the rarest.
+/// Bytes at which the scanner stops outside of statements. Of the letters of `asm`, `m` is the
+/// rarest.
 const CODE: [bool; 256] = table(b"\"'/#m");
-/// Bytes to look at inside parentheses.
+/// Bytes at which the scanner stops inside parentheses.
 const NESTED: [bool; 256] = table(b"\"'/#m()");
 /// Bytes that end a run of plain bytes in a literal.
 const QUOTED: [bool; 256] = table(b"\"'\\\n");
@@ -147,7 +148,7 @@ pub(super) const QUALIFIERS: [&str; 7] =
 enum Stop {
     /// After a `#` that starts a line.
     Directive,
-    /// After the keyword that starts here.
+    /// After the keyword that starts at this offset.
     Asm(usize),
     /// After a `(`.
     Open,
@@ -190,7 +191,8 @@ fn is_spliced(bytes: &[u8], newline: usize) -> bool {
     line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
 }
 
-/// The directives in a part of a text: the word, and a cursor after it and white space.
+/// The directives in a part of a text: the word of each, and a cursor after the word and the white
+/// space that follows.
 pub(super) fn directives_in(text: &str, part: Span) -> impl Iterator<Item = (&str, Cursor<'_>)> {
     let mut cursor = Cursor::within(text, part);
     std::iter::from_fn(move || {
@@ -200,8 +202,8 @@ pub(super) fn directives_in(text: &str, part: Span) -> impl Iterator<Item = (&st
     })
 }
 
-/// Offset of the line break that ends the line and the lines joined to it, or of the end of the
-/// text.
+/// Offset of the line break that ends the line, or the last of the lines joined to it. Without a
+/// line break, the end of the text.
 fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
         if !is_spliced(bytes, pos + n) {
@@ -269,7 +271,7 @@ pub(super) fn string_runs(source: &str) -> Vec<Vec<Literal>> {
 /// A directive of the preprocessor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Directive<'s> {
-    /// From its `#` to the end of its line, and of the lines joined to it.
+    /// From its `#` to the end of its line, or of the last line joined to it.
     pub(crate) span: Span,
     /// Its name: `include`, `if`.
     pub(crate) name: &'s str,
@@ -322,7 +324,7 @@ pub(crate) enum Piece<'s> {
     /// Any other text; not empty.
     Code(&'s str),
     Comment,
-    /// A string or a character. A prefix is code before it.
+    /// A string or a character. A prefix such as `u8` belongs to the code before it.
     Literal,
 }
 
@@ -415,7 +417,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Where the line ends that this place is on, with those joined to it.
+    /// Where the cursor's line ends, or the last line joined to it.
     pub(super) fn line_end(&self) -> usize {
         line_end(self.bytes, self.pos)
     }
@@ -628,10 +630,10 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Whether a statement follows its keyword here, with words that may be macros for
-    /// qualifiers.
+    /// Whether a statement may follow its keyword here, if other words before the `(` are macros
+    /// for qualifiers.
     fn may_open(mut self) -> bool {
-        // The next statement is read on its own.
+        // Another keyword starts another statement.
         self.qualifiers(|word| !is_asm(word));
         self.eat(b'(') && {
             self.trivia(true);
@@ -669,7 +671,7 @@ impl<'s> Cursor<'s> {
         Some(())
     }
 
-    /// Reads all after the first `:`, up to the `)`.
+    /// Reads everything from the first `:` to the `)`.
     fn operands_and_clobbers(&mut self, statement: &mut AsmStatement) -> Option<()> {
         self.operands(true, statement)?;
         if self.eat(b':') {
@@ -769,7 +771,7 @@ impl<'s> Scanner<'s> {
         Scanner { cursor, directive_end: 0, skipped, disabled, has_keyword, takes_hidden }
     }
 
-    /// A scanner of what macros make, which reads a statement even if one of them hides operands.
+    /// A scanner of an expansion of macros. It reads a statement even if a macro hides operands.
     pub(super) fn of_expansion(text: &'s str) -> Scanner<'s> {
         Scanner { takes_hidden: true, ..Scanner::new(text) }
     }
@@ -784,8 +786,8 @@ impl<'s> Scanner<'s> {
         self.has_keyword || self.skipped.iter().any(|it| it.reason == SkipReason::Macro)
     }
 
-    /// Handles a directive, from after its `#`. Skips an `#if 0` up to the start of its other
-    /// branch.
+    /// Handles the directive whose `#` is before the cursor. Skips an `#if 0` up to its `#else`,
+    /// `#elif` or `#endif`.
     fn directive(&mut self) {
         let cursor = &mut self.cursor;
         self.directive_end = line_end(cursor.bytes, cursor.pos);
@@ -819,8 +821,8 @@ impl<'s> Scanner<'s> {
         self.disabled.push(Span::new(from, cursor.pos as u32));
     }
 
-    /// Reads the statement whose keyword starts here and ends at the cursor. Moves the cursor
-    /// to after the statement, or to after its `(` if it cannot be read.
+    /// Reads the statement whose keyword starts at `start` and ends at the cursor. Moves the
+    /// cursor to after the statement, or to after its `(` if the statement cannot be read.
     fn statement(&mut self, start: usize) -> Option<AsmStatement> {
         let Some(open) = self.cursor.opened() else {
             self.has_keyword |= start < self.directive_end;

@@ -1,8 +1,8 @@
 //! Whole modules of PTX in string literals.
 //!
 //! A text is a module if it starts with `.version`, after blanks and comments, and has a
-//! `.target`. One with places that a program fills in, or that is only a part of a text, is not
-//! read.
+//! `.target`. A module is not read if it has places that a program fills in, or if it is only a
+//! part of a text.
 
 use super::hosts::{Found, Lexer, joins};
 use super::scan::{Cursor, Literal, Scanner, SkipReason, Skipped, is_name, string_runs};
@@ -98,7 +98,7 @@ fn is_module(tree: &Tree<'_>) -> bool {
     words.next() == Some(".version") && words.any(|word| word == ".target")
 }
 
-/// Whether a text has all that it opens. Programs join others.
+/// Whether a text closes all braces that it opens. If not, a program joins it with other texts.
 fn is_whole(tree: &Tree<'_>) -> bool {
     let depth = tree.tokens().iter().try_fold(0_usize, |depth, token| {
         (depth + usize::from(token.is(b'{'))).checked_sub(usize::from(token.is(b'}')))
@@ -129,7 +129,7 @@ fn goes_on(source: &str, host: Host, end: usize) -> bool {
 }
 
 /// Whether a text has something like `%s`, `{}`, `{name}`, `$name`, `@name@` that a program fills
-/// in. A name that the text declares is none.
+/// in. A name that the text declares is no such place.
 fn has_places(tree: &Tree<'_>) -> bool {
     const CONVERSIONS: [&str; 10] =
         ["%s", "%d", "%i", "%u", "%x", "%ld", "%lu", "%lld", "%llu", "%zu"];

@@ -1,5 +1,4 @@
-//! The text of an `asm` statement's string literals, and the source of each of
-//! its bytes.
+//! The text of an `asm` statement's string literals, and the source of each byte of the text.
 //!
 //! There are two steps, as in a compiler: literals become the template, and in extended asm the
 //! template's `%` are read. Measured on nvcc 13.5.37 and clang 14:
@@ -82,8 +81,8 @@ impl SourceMap {
         self.byte(span.start).to(self.byte(span.end - 1))
     }
 
-    /// Whether the text can be split before this byte: not inside bytes that replace something
-    /// of the source.
+    /// Whether the text can be split before this byte. Bytes that together replace something of
+    /// the source cannot be split.
     pub(super) fn parts(&self, at: u32) -> bool {
         if at >= self.len {
             return at == self.len;
@@ -166,7 +165,7 @@ fn unescape_as(form: Form, source: &[u8], body: Span, out: &mut Vec<u8>, map: &m
     }
 }
 
-/// Decodes the body of an ordinary literal.
+/// Decodes the body of an ordinary literal of C.
 fn unescape(source: &[u8], body: Span, out: &mut Vec<u8>, map: &mut SourceMap) {
     let body = body.range();
     let bytes = &source[..body.end];
@@ -261,7 +260,7 @@ pub(super) enum Mode {
     Roles(Roles),
 }
 
-/// How many operands of each role there are. MLIR numbers them in this order.
+/// The number of operands of each role. MLIR numbers operands in the order of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Roles {
     pub(super) read_write: usize,
@@ -270,7 +269,7 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// The roles that a text has references to.
+    /// The roles of the operands that a text refers to.
     pub(super) fn of(text: &str) -> Roles {
         let mut roles = Roles::default();
         for (at, _) in text.match_indices("{$") {
@@ -326,7 +325,7 @@ enum ReplacementKind {
     Itself { twice: bool },
     /// The placeholder with this number.
     Reference(usize),
-    /// `%=`, a number of the statement.
+    /// `%=`, which stands for a number that only this statement has.
     Unique,
     /// Nothing.
     Nothing,
@@ -339,7 +338,7 @@ struct Replacement {
     kind: ReplacementKind,
 }
 
-/// The meaning of references: operands first, then references that have no operand.
+/// The numbers of references: operands first, then references that have no operand.
 #[derive(Clone, Debug)]
 pub(super) struct OperandNames<'a> {
     by_name: HashMap<&'a str, usize>,
@@ -663,7 +662,7 @@ pub(super) struct Unknown {
 pub(super) struct Expanded<'a> {
     pub(super) names: OperandNames<'a>,
     pub(super) mapped: Mapped,
-    /// One for each operand.
+    /// One placeholder for each operand.
     pub(super) placeholders: Vec<String>,
     pub(super) unknown: Vec<Unknown>,
     /// References without an operand: their number in `unknown` and span in the text.

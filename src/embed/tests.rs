@@ -104,7 +104,7 @@ fn statements_are_found_as_compilers_find_them() {
     ];
     for source in none {
         assert!(texts(source).is_empty(), "{source}");
-        // None of them hides the next statement, except a raw string that covers the rest.
+        // No case hides the next statement, except a raw string that covers the rest.
         let next = texts(&format!("{source}\n#endif\nasm(\"x\");"));
         let expected: &[&str] = if source.starts_with("asm(R") { &[] } else { &["x"] };
         assert_eq!(next, expected, "{source}");
@@ -625,7 +625,7 @@ fn work_is_linear() {
     assert_eq!(asm.spelled(&asm.text).len(), numbered.len() - 100_000 + 3 * 50_000);
 }
 
-/// A search for an opcode misses none.
+/// A search by the first letter of an opcode misses no statement.
 #[test]
 fn statements_with_a_letter_are_those_with_such_opcodes() {
     let mut random = Random(0x1f83_d9ab_fb41_bd6b);

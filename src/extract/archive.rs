@@ -16,16 +16,17 @@ use super::members::{self, AR, Take};
 use super::{Counts, ExtractError, Image, Images, Limits, read_full};
 use crate::syntax::listing::is_listing;
 
-/// The way to a file through the archives around it; empty for a file that is none.
+/// The way to a file through the archives around it; empty for a file outside of archives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member(Vec<String>);
 
-/// Bytes of a name that are kept: each text of a file has it in its own name.
+/// The largest length of a member's name that is kept whole: each text of the member repeats the
+/// name.
 const NAME: usize = 512;
 
 impl Member {
-    /// Its name in each archive, from the outermost on. Of one that has more than 512 bytes, both
-    /// ends, with `…` between them.
+    /// The name of each member on the way, from the outermost archive inwards. A name of more than
+    /// 512 bytes is cut to its two ends, with `…` between them.
     pub fn names(&self) -> &[String] {
         &self.0
     }
@@ -54,8 +55,9 @@ trait File: Read + Seek {}
 
 impl<T: Read + Seek> File for T {}
 
-/// Hands over each PTX text of a file, and of the files in it if it is an archive, in
-/// order; and the errors, each about one text or one member. Counts what was passed.
+/// Calls `visit` with each PTX text of a file, in order; of an archive, with the texts of its
+/// members. Errors go to `visit`, too; each is about one text or one member. Returns how many
+/// entries of each kind were passed.
 pub fn walk(
     file: &mut (impl Read + Seek),
     limits: Limits,
@@ -72,9 +74,9 @@ pub fn walk(
 
 struct Walk<'v> {
     limits: Limits,
-    /// That of the outermost file.
+    /// The budget of the outermost file.
     budget: Arc<Budget>,
-    /// Whether it was said that the budget is spent.
+    /// Whether an error has said that the budget is spent.
     is_told: bool,
     counts: Counts,
     visit: &'v mut dyn FnMut(&Member, Result<Image, ExtractError>),
@@ -108,7 +110,7 @@ impl Format {
 }
 
 impl Walk<'_> {
-    /// Says what is wrong with a member. That the budget is spent is said once.
+    /// Reports an error about a member. Once the budget is spent, only one more error is reported.
     fn fail(&mut self, member: &Member, error: ExtractError) {
         if self.budget.is_spent() && std::mem::replace(&mut self.is_told, true) {
             return;
@@ -187,7 +189,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads the members that stand one after the other.
+    /// Reads the members of an archive that has them one after the other.
     fn members(
         &mut self,
         reader: &mut dyn Read,
@@ -200,7 +202,7 @@ impl Walk<'_> {
         });
         if let Some(offset) = read.map_err(broken)? {
             self.fail(member, broken(format!("no member starts at byte {offset}")));
-            // What is left may still have texts, after the NUL that ends what was before.
+            // The rest may still have texts. The NUL separates it from what was before.
             self.images([0].chain(reader), member);
         }
         Ok(())
@@ -254,7 +256,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Hands over the texts of a file that is no archive.
+    /// Calls `visit` with the texts of a file that is no archive.
     fn images(&mut self, file: impl Read, member: &Member) {
         let mut images = Images::within(file, self.limits, Arc::clone(&self.budget));
         for image in &mut images {
@@ -268,13 +270,13 @@ impl Walk<'_> {
 }
 
 /// Bytes of an entry in the directory of a zip archive: name, extra fields and comment have
-/// 65,535 bytes at most.
+/// 65,535 bytes at most, each.
 const ENTRY: usize = 4 << 16;
 
 /// Bytes of a packed file that are read at once.
 const PACKED: usize = 1 << 16;
 
-/// Bytes of a nested zip archive that are kept in memory, and that it may have at all.
+/// The largest number of bytes of a nested zip archive in memory, and in all.
 const SPOOLED: usize = 32 << 20;
 const NESTED: u64 = 4 << 30;
 

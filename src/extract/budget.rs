@@ -1,11 +1,10 @@
-//! What a file may become when it is unpacked.
+//! A limit on the bytes that a file gives when it is unpacked.
 
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Unpacked bytes, which may be this many times as many as those of the file; the first of
-/// them are free.
+/// The limit of unpacked bytes: `RATIO` for each byte of the file, and `FREE` for any file.
 const RATIO: u64 = 200;
 const FREE: u64 = 256 << 20;
 
@@ -17,12 +16,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget of a file of so many bytes.
+    /// The budget of a file of `file` bytes.
     pub(super) fn of(file: u64) -> Arc<Budget> {
         Arc::new(Budget { file: file.into(), unpacked: 0.into() })
     }
 
-    /// The file has so many bytes at least.
+    /// Says that the file has at least `file` bytes.
     pub(super) fn grow(&self, file: u64) {
         self.file.fetch_max(file, Relaxed);
     }
@@ -53,7 +52,7 @@ impl Budget {
     }
 }
 
-/// A stream that is unpacked, and ends with an error if too much comes out.
+/// A stream of unpacked bytes, which ends with an error when the budget is spent.
 pub(super) struct Unpacked<R> {
     inner: R,
     budget: Arc<Budget>,

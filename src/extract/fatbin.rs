@@ -6,12 +6,13 @@ use crate::isa::Target;
 /// The first bytes of a fat binary.
 pub(super) const MAGIC: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 
-/// Bytes of the header of a fat binary, and of an entry at least.
+/// The length of the header of a fat binary, and the smallest length of the header of an entry, in
+/// bytes.
 pub(super) const HEADER: usize = 16;
 pub(super) const ENTRY: usize = 64;
 
-/// Bytes that the header of an entry has at most: those seen have 64 to 120, and 80 to 200
-/// for each of several entries that are packed as one.
+/// The largest length of the header of an entry, in bytes. Headers that were seen have 64 to 120
+/// bytes or, if several entries are packed as one, 80 to 200 bytes for each of these.
 const LONGEST_ENTRY: u32 = 1 << 16;
 
 pub(super) const PTX: u16 = 1;
@@ -40,8 +41,9 @@ pub(super) struct Entry {
     pub(super) unpacked: u64,
 }
 
-/// The length of all entries, if a fat binary starts so: its first entry must have the version
-/// of all. Machine code that looks for fat binaries has their first bytes, too.
+/// The length of all entries, if these bytes start a fat binary. The first entry must have the
+/// version that all entries have: machine code that looks for fat binaries also contains these
+/// bytes.
 pub(super) fn container(start: &[u8]) -> Option<u64> {
     let (header, entry) = start.split_at_checked(HEADER)?;
     let is_one = header[4..8] == [1, 0, HEADER as u8, 0];
@@ -57,7 +59,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 }
 
 impl Entry {
-    /// `None` if no entry starts so.
+    /// `None` if these bytes start no entry.
     pub(super) fn read(bytes: &[u8]) -> Option<Entry> {
         let entry = Entry {
             kind: u16::from_le_bytes(number(bytes, 0)),
@@ -91,7 +93,7 @@ impl Entry {
         }
     }
 
-    /// The payload without its padding, if that is known.
+    /// The payload, without its padding if the length of the padding is known.
     pub(super) fn payload<'b>(&self, padded: &'b [u8]) -> &'b [u8] {
         match self.packed as usize {
             packed if packed > 0 && self.compression() != Compression::None => {
@@ -106,7 +108,7 @@ impl Entry {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) entry: Entry,
-    /// Where it lies in the unpacked payload, if that has several.
+    /// Where it lies in the unpacked payload, if the payload has several parts.
     pub(super) range: Option<(usize, usize)>,
 }
 

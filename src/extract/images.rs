@@ -18,27 +18,27 @@ use crate::isa::Target;
 /// The largest number of targets that are remembered in a fat binary.
 const TARGETS: usize = 1024;
 
-/// The PTX texts of a stream, one after the other. It keeps one text and little more.
+/// The PTX texts of a stream, one after the other. Memory holds one text and little more.
 #[derive(Debug)]
 pub struct Images<R> {
     window: Window<R>,
     limits: Limits,
     budget: Arc<Budget>,
-    /// Whether the budget is that of the stream alone, of which each byte counts once.
+    /// Whether the budget is for this stream alone. It then grows with the bytes that are read.
     is_all: bool,
     magic: Seeker,
     version: Seeker,
-    /// Where bytes start that belong to no text or fat binary before them.
+    /// The end of the last text or fat binary, where another text may start at once.
     edge: u64,
-    /// The last `.version` that starts no text: neither does another one in its string.
+    /// The last `.version` that belongs to no text. No later `.version` in its string does, either.
     refused: Option<u64>,
-    /// All bytes from the last text to this offset may stand in a text.
+    /// Each byte from the start of the last text to this offset may stand in a text.
     string: u64,
     /// The end of the current fat binary.
     end: Option<u64>,
-    /// Its targets so far, each with the number of its last text.
+    /// The targets of the current fat binary so far, each with the number of its last text.
     targets: Vec<(Target, u32)>,
-    /// The texts of the last entry that were not yet handed over.
+    /// The texts of the last entry that were not yet returned.
     payload: Option<Payload>,
     counts: Counts,
     /// After an error in reading, nothing more is read.
@@ -58,7 +58,7 @@ struct Payload {
 #[derive(Debug)]
 struct Seeker {
     wanted: &'static [u8],
-    /// None starts before this offset; one starts here if it `is_found`.
+    /// The bytes do not start before this offset. They start here if `is_found` is set.
     next: u64,
     is_found: bool,
 }
@@ -68,7 +68,7 @@ impl Seeker {
         Seeker { wanted, next: 0, is_found: false }
     }
 
-    /// The first place in some bytes of the stream, which start at an offset.
+    /// The first place in `bytes`, which start at `offset` in the stream.
     fn find(&mut self, bytes: &[u8], offset: u64) -> Option<usize> {
         self.pass(offset);
         let from = (self.next - offset) as usize;
@@ -82,7 +82,7 @@ impl Seeker {
         (self.is_found && at < bytes.len()).then_some(at)
     }
 
-    /// Looks for no place before an offset.
+    /// Passes over places before an offset.
     fn pass(&mut self, offset: u64) {
         if self.next < offset {
             *self = Seeker { next: offset, ..Seeker::new(self.wanted) };
@@ -144,8 +144,8 @@ impl<R: Read> Images<R> {
         }
     }
 
-    /// Goes to the next text that stands here as it is, and reads it, or to the entries of
-    /// the next fat binary, or to the end.
+    /// Goes to the next unpacked text outside of fat binaries, and reads it; or to the entries of
+    /// the next fat binary, if it comes first; or to the end.
     fn search(&mut self) -> Result<Option<Result<Image, ExtractError>>, ExtractError> {
         loop {
             let offset = self.window.offset();
@@ -169,13 +169,13 @@ impl<R: Read> Images<R> {
                     self.window.take(length);
                     return Ok(None);
                 }
-                // A text may start in what is left.
+                // A text may start in the bytes that are left.
                 _ => self.window.take(length.saturating_sub(BEFORE)),
             }
         }
     }
 
-    /// Reads the text with `.version` at a place in the window, if it is one.
+    /// Reads the text whose `.version` is at a place in the window; `None` if there is no text.
     fn plain(&mut self, at: usize) -> Result<Option<Result<Image, ExtractError>>, ExtractError> {
         let offset = self.window.offset();
         let bytes = self.window.peek(at + HEADING)?;
@@ -242,7 +242,8 @@ impl<R: Read> Images<R> {
         })))
     }
 
-    /// Goes to the entries of the fat binary that starts here, or passes its first bytes.
+    /// Goes to the entries of the fat binary that starts here. Says whether one does; if not, the
+    /// search goes on after the first byte.
     fn open(&mut self) -> io::Result<bool> {
         let size = fatbin::container(self.window.peek(HEADER + ENTRY)?);
         if let Some(size) = size {
@@ -256,8 +257,8 @@ impl<R: Read> Images<R> {
         Ok(size.is_some())
     }
 
-    /// Goes to the entries of the next fat binary that starts before an offset; else to
-    /// that offset, or to the end.
+    /// Goes to the entries of the next fat binary that starts before an offset, and says whether
+    /// there is one. If not, goes to that offset, or to the end.
     fn container(&mut self, before: u64) -> io::Result<bool> {
         loop {
             let offset = self.window.offset();
@@ -355,8 +356,8 @@ impl<R: Read> Images<R> {
         parts.ok_or(ExtractError::Malformed { offset })
     }
 
-    /// Goes to an offset, or to a fat binary before it: lengths may lie. Says whether the
-    /// file goes so far.
+    /// Goes to an offset, or to a fat binary before it, since lengths may be wrong. Returns whether
+    /// the stream has the one or the other.
     fn pass(&mut self, next: u64) -> Result<bool, ExtractError> {
         let end = self.end;
         Ok(self.container(next)? || self.window.offset() == next && self.end == end)
@@ -399,7 +400,7 @@ impl<R: Read> Images<R> {
             None => Ok(&bytes[..]),
         };
         let found = found.map(text).and_then(|text| {
-            // All texts may name the same bytes.
+            // Several texts may lie in the same bytes.
             self.budget.spend(text.len() as u64)?;
             Ok(text.to_vec())
         });

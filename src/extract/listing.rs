@@ -9,8 +9,8 @@
 //! .version 7.8
 //! ```
 //!
-//! A text starts after the first empty line, and ends where the next part starts. cuobjdump 13.5
-//! leaves out comments, and sets the headings of a concatenated entry after a tab.
+//! A text starts after the first empty line of its part, and ends where the next part starts.
+//! cuobjdump 13.5 leaves out comments, and indents the headings of a concatenated entry by a tab.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -21,7 +21,7 @@ use crate::syntax::listing::{Heading, heading};
 /// Bytes that are read at once; most lines are shorter.
 const LINE: u64 = 64 << 10;
 
-/// Hands over the texts of a listing, in order, and the errors. One text is kept at a time.
+/// Calls `visit` with each text of a listing and each error, in order. Keeps one text at a time.
 pub(super) fn texts(
     file: impl Read,
     limits: Limits,
@@ -59,10 +59,10 @@ struct Listing {
 enum Part {
     /// Machine code, or nothing yet.
     Other,
-    /// What is said about a text before it.
+    /// The lines about a text, which stand before it.
     Head(Image),
     Text(Image),
-    /// The rest of a text that is too long, with its offset and its length so far.
+    /// The rest of a text that is too long: the offset and the length so far of the text.
     TooLong(u64, u64),
 }
 
@@ -134,7 +134,7 @@ impl Listing {
     }
 }
 
-/// Keeps `arch = sm_52` and `code version = [7,8]`.
+/// Keeps the values of lines such as `arch = sm_52` and `code version = [7,8]`.
 fn described(image: &mut Image, line: &[u8]) {
     let line = String::from_utf8_lossy(line);
     let Some((key, value)) = line.split_once(" = ") else { return };

@@ -1,5 +1,5 @@
-//! The members of tar and `ar` archives, read in order. Names have a bound, which the packages
-//! for these archives lack.
+//! The members of tar and `ar` archives, read in order. The length of names is bounded here, but
+//! not in the crates for these archives.
 
 use std::io::{self, Read, copy, sink};
 
@@ -7,8 +7,8 @@ use tar::{EntryType, Header, PaxExtensions};
 
 use super::read_full;
 
-/// Bytes of a name, or of the headers with it, that are read; and of the table of an `ar` archive
-/// that has long ones.
+/// The largest number of bytes that are read of a name, or of the headers with a name; and of the
+/// table of long names in an `ar` archive.
 const NAME: u64 = 1 << 16;
 const TABLE: u64 = 16 << 20;
 
@@ -19,7 +19,7 @@ fn head_of(reader: &mut dyn Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Passes so many bytes, which must be there.
+/// Skips bytes. Fails if the stream ends before.
 fn pass(reader: &mut dyn Read, bytes: u64) -> io::Result<()> {
     match copy(&mut reader.take(bytes), &mut sink())? {
         passed if passed == bytes => Ok(()),
@@ -32,10 +32,11 @@ fn c_string(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// Hands over the name and the contents of each member of a file.
+/// Takes the name and the contents of a member.
 pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8], &mut dyn Read);
 
-/// The files in a tar archive. Returns where no member starts although one should.
+/// Reads the files in a tar archive. Returns the offset where a member should start and does not,
+/// if there is one.
 pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
     const BLOCK: usize = 512;
     let (mut offset, mut name, mut size) = (0, None, None);
@@ -46,14 +47,14 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
             return Ok(None);
         }
         let header = Header::from_byte_slice(&block);
-        // The field of the sum counts as blanks.
+        // For the checksum, its own field counts as blanks.
         let bytes = block[..148].iter().chain(&[b' '; 8]).chain(&block[156..]);
         let sum: u32 = bytes.map(|byte| u32::from(*byte)).sum();
         if read < BLOCK || header.cksum().ok() != Some(sum) {
             return Ok(Some(offset));
         }
         let kind = header.entry_type();
-        // What stands in headers of their own is about the next file.
+        // A name or a size in an extended header is about the next file.
         let is_file = kind.is_file();
         let length = match size.filter(|_| is_file) {
             Some(size) => size,
@@ -93,8 +94,8 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
 /// The first bytes of an `ar` archive.
 pub(super) const AR: &[u8] = b"!<arch>\n";
 
-/// The files in an `ar` archive, as `.a` and `.lib` are. Returns where no member starts although
-/// one should.
+/// Reads the files in an `ar` archive, such as an `.a` or `.lib` file. Returns the offset where a
+/// member should start and does not, if there is one.
 pub(super) fn ar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
     const HEADER: usize = 60;
     pass(reader, AR.len() as u64)?;

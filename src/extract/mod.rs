@@ -40,29 +40,29 @@
 //! | 40 | 64 | flags: 0x2000 LZ4 block, 0x8000 zstd, 0x10000 obfuscated, 0x100000 `sm_90a`, 0x200000 `sm_100f` |
 //! | 56 | 64 | length of the text that a compressed payload gives |
 //!
-//! An entry of several (`nvcc --concat`) has a table after these 64 bytes: the number of
+//! An entry that packs several (`nvcc --concat`) has a table after these 64 bytes: the number of
 //! entries (32 bits), the length of the table (32 bits), and the header of each entry,
 //! with an offset in the unpacked payload at byte 4. If byte 20 is not 0, options of ptxas
 //! follow such a header: the offset 72 and their length (32 bits each), then their text
 //! with a NUL, padded to 8 bytes.
 //!
 //! If a fat binary has several texts for one target, nvJitLink 13.5 takes the last:
-//! [`Image::replaces`]. So does the driver of CUDA 13.0 for the target of its GPU; of several for
-//! an older target, it takes the first.
+//! [`Image::replaces`]. The driver of CUDA 13.0 takes the last text for the target of its GPU, but
+//! the first text for an older target.
 //!
-//! A fat binary is taken for one if its first entry has the version 0x0101 at byte 2: programs
-//! that read fat binaries have their first bytes in machine code.
+//! A fat binary must have the version 0x0101 at byte 2 of its first entry: in programs that read
+//! fat binaries, the first bytes of a fat binary are also a part of the machine code.
 //!
 //! # Texts as they are
 //!
-//! Mojo and Rust keep PTX in the data of a program, and GCC in an `ar` archive. A text starts
+//! Mojo and Rust keep PTX in the data of a program; GCC keeps it in an `ar` archive. A text starts
 //! with comments, `.version 8.5` and `.target sm_90`, at the start of a file or after other data,
 //! and ends before the first byte that no text has, or after the module.
 //!
 //! # Bounds
 //!
 //! A text ends at its first NUL. Lengths are not trusted: no more memory is taken than the
-//! bytes that are there can fill, and never more than [`Limits::image`]. Fat binaries are
+//! input can fill, and never more than [`Limits::image`]. Fat binaries are
 //! found by their first bytes, wherever they are: section tables of ELF, PE and Mach-O may
 //! be stripped or wrong, and a compressed member of an archive is read once, in order.
 
@@ -94,8 +94,8 @@ pub use images::Images;
 pub struct Image {
     /// Its number among the PTX texts of the file, from 1.
     pub number: u32,
-    /// Where its entry starts in the file, in bytes, or the text itself if it is not in a fat
-    /// binary. An entry may have several texts.
+    /// Where its entry starts in the file, in bytes. Outside of a fat binary, where the text itself
+    /// starts. An entry may have several texts.
     pub offset: u64,
     /// The target, as the entry or the text has it.
     pub target: Target,
@@ -179,7 +179,7 @@ impl AddAssign for Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes that one text may have, packed or not.
+    /// The largest number of bytes of one text, packed or not.
     pub image: u64,
     /// How deep archives may nest.
     pub depth: usize,
@@ -251,7 +251,7 @@ pub enum ExtractError {
     /// An archive cannot be read.
     #[error("the archive cannot be read: {reason}")]
     Archive {
-        /// What its reader says.
+        /// What the reader of the archive says.
         reason: String,
     },
 }

@@ -6,10 +6,10 @@ use super::budget::Budget;
 use super::fatbin::Entry;
 use super::{Compression, ExtractError};
 
-/// The largest ratio of a block of LZ4: a byte of length stands for 255.
+/// The largest ratio of a block of LZ4: a byte of a length stands for up to 255 bytes.
 const LZ4_RATIO: u64 = 255;
 
-/// Unpacks the payload of an entry, which may have some bytes more than its text.
+/// Unpacks the payload of an entry. The result may have some bytes more than the text.
 pub(super) fn unpack(
     payload: &[u8],
     entry: &Entry,
@@ -19,7 +19,7 @@ pub(super) fn unpack(
 ) -> Result<Vec<u8>, ExtractError> {
     let corrupt = |reason: String| ExtractError::Corrupt { offset, reason };
     let too_large = |length| ExtractError::TooLarge { offset, length, limit };
-    // Entries that overlap give the same bytes again, and what cannot be unpacked takes as long.
+    // Packed bytes count, too: entries may overlap, and a payload with errors takes time as well.
     budget.spend(payload.len() as u64)?;
     Ok(match entry.compression() {
         Compression::None => payload.to_vec(),

@@ -5,28 +5,29 @@ use crate::source::decoded;
 use crate::syntax;
 use crate::syntax::lexer::{skip_trivia, string_end, word_end};
 
-/// The word that every module has, after comments.
+/// The word that every module starts with, after comments.
 pub(super) const VERSION: &[u8] = b".version";
 
-/// Bytes of the comments before this word, at most.
+/// The largest number of bytes of comments before `.version`.
 pub(super) const BEFORE: usize = 1 << 16;
 
-/// Bytes from this word to the target, at most.
+/// The largest number of bytes from `.version` to the target.
 pub(super) const HEADING: usize = 1 << 8;
 
-/// Whether a byte may stand in a text. Another byte ends a string in a program, mostly NUL.
+/// Whether a byte may stand in a text. Any other byte, mostly NUL, ends a
+/// string in a program.
 pub(super) fn is_text(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | 0x1a | b' '..=b'~' | 0x80..)
 }
 
-/// Whether bytes only begin as a text does: what LZ4 packs has its first words as they are. No
-/// text has errors of syntax and bytes that are no UTF-8 at once.
+/// Whether bytes only start like a text: LZ4 leaves the first words of a packed text as they are.
+/// A text does not have both errors of syntax and bytes that are not UTF-8.
 pub(super) fn is_packed(bytes: &[u8]) -> bool {
     str::from_utf8(bytes).is_err() && !syntax::parse(&decoded(bytes)).errors().is_empty()
 }
 
-/// Where the text starts that has `.version` at `at`: only comments and white space stand
-/// between. Other bytes may be before it if `inside` something else.
+/// The start of the text whose `.version` is at `at`: only comments and white space stand between
+/// the two. If `inside` is set, other data may precede the text.
 pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
     let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let (mut start, mut from) = (0, bom);
@@ -39,7 +40,7 @@ pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
         if !inside || reached >= at {
             return None;
         }
-        // The last byte of something else that is no string, or the first of a comment.
+        // The text may start at the next comment, or at `.version` itself.
         let rest = &bytes[reached + 1..=at];
         let comment = |pair: &[u8]| matches!(pair, b"//" | b"/*");
         from = reached + 1 + rest.windows(2).position(comment).unwrap_or(rest.len() - 1);
@@ -47,8 +48,9 @@ pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
     }
 }
 
-/// Where a text ends whose string may go on: Rust has no NUL between strings. Outside of all
-/// blocks, only directives follow `}` and `;`, and `.version` starts another module.
+/// The end of the module at the start of a string. Other strings may follow: Rust has no NUL
+/// between strings. Outside of all blocks, only directives follow `}` and `;`, and `.version`
+/// starts another module.
 pub(super) fn end(text: &[u8]) -> usize {
     let (mut at, mut depth, mut whole) = (0, 0_u64, None);
     loop {
@@ -71,7 +73,7 @@ pub(super) fn end(text: &[u8]) -> usize {
             _ => {}
         }
         if depth == 0 && matches!(byte, b'}' | b';') {
-            // The line ends with it.
+            // A line break after it belongs to the module.
             whole = Some(at + usize::from(text.get(at) == Some(&b'\n')));
         }
     }
@@ -99,7 +101,7 @@ pub(super) fn heading(text: &[u8]) -> Option<(PtxVersion, Target)> {
     }
 }
 
-/// What follows white space or comments; `None` if there are none.
+/// What follows white space or comments; `None` if the bytes start with neither.
 fn blanks(bytes: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     let _ = skip_trivia(bytes, &mut at);

@@ -4,11 +4,12 @@ use std::io::{self, Read};
 
 use super::read_full;
 
-/// Bytes to read at first, as many files in archives are small, and at once at most.
+/// The length of the first read, which is short as many files in archives are small; and the
+/// largest length of any read. Both are in bytes.
 const FIRST: usize = 1 << 13;
 const STEP: usize = 1 << 20;
 
-/// A stream of which the next bytes can be looked at before they are taken.
+/// A stream whose next bytes can be looked at before they are taken.
 #[derive(Debug)]
 pub(super) struct Window<R> {
     inner: R,
@@ -31,8 +32,8 @@ impl<R: Read> Window<R> {
         self.before + self.taken as u64
     }
 
-    /// The next bytes: so many, or all that are left. Memory grows with the bytes that
-    /// are there, not with the number that is asked for.
+    /// The next `length` bytes, or fewer at the end of the stream. Memory grows with the bytes
+    /// that are read, not with `length`.
     pub(super) fn peek(&mut self, length: usize) -> io::Result<&[u8]> {
         while self.buffer.len() - self.taken < length && !self.is_ended {
             self.buffer.drain(..self.taken);
@@ -49,7 +50,7 @@ impl<R: Read> Window<R> {
         Ok(&self.buffer[self.taken..end])
     }
 
-    /// The next bytes that are in memory: more than so many, but at the end.
+    /// All next bytes that are in memory: more than `length`, except at the end of the stream.
     pub(super) fn beyond(&mut self, length: usize) -> io::Result<&[u8]> {
         self.peek(length.saturating_add(1))?;
         Ok(&self.buffer[self.taken..])

@@ -1,4 +1,4 @@
-//! What an `asm` statement computes: variables, and instructions between them.
+//! What an `asm` statement computes: variables, and the instructions that read and write them.
 
 use super::Refusal;
 use crate::analysis::Machine;
@@ -15,8 +15,8 @@ use crate::syntax::{
 };
 use crate::video::{Instruction, Register};
 
-/// The most operands, and the most instructions, of a statement that is replaced. Compilers take
-/// 30 operands.
+/// The largest number of operands, and of instructions, of a statement that is replaced. Compilers
+/// accept at most 30 operands.
 const MOST: usize = 256;
 
 /// An `asm` statement and the tree of its PTX.
@@ -35,7 +35,7 @@ impl<'a> Subject<'a> {
         span.text(&self.asm.text)
     }
 
-    /// The statements of the PTX, declarations among them. Those of blocks follow these.
+    /// The statements of the PTX, with declarations and with the statements inside of blocks.
     fn statements(&self) -> impl Iterator<Item = Statement<'_>> {
         self.tree.all_statements().filter(|statement| {
             let is_structure =
@@ -58,7 +58,7 @@ impl<'a> Subject<'a> {
         self.statements().any(|statement| self.is_video(statement))
     }
 
-    /// Whether it has another instruction of PTX: with a type and a `;`.
+    /// Whether it has an instruction that looks like PTX: one with a type and a `;`.
     pub(super) fn is_ptx(&self) -> bool {
         let is_type = |token: &Token| {
             token.kind() == TokenKind::Dot && {
@@ -102,7 +102,7 @@ fn opcode(statement: Statement<'_>) -> Option<Span> {
 /// A variable: an operand, or a register that the PTX declares.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// The name in the PTX, without what C does not allow.
+    /// The name in the PTX, without the characters that C does not allow.
     pub(super) name: String,
     /// The number of the operand that gives it its first value.
     pub(super) initial: Option<usize>,
@@ -130,7 +130,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Reads a statement, if it has nothing that would get lost.
+    /// Reads a statement. Refuses it if calls of functions cannot express all of it.
     pub(super) fn read(
         source: &str,
         asm: &Asm<'_>,
@@ -174,7 +174,7 @@ impl Block {
     }
 }
 
-/// Refuses instructions that are no video instructions, labels, and guards.
+/// Refuses labels, guards, and all instructions but video instructions.
 fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     let refusal = |span: Span, reason: String| Err(Refusal::at(asm.source_span(span), reason));
     for statement in subject.statements() {
@@ -197,7 +197,7 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
             }
         }
     }
-    // A guard is written by one of the other instructions, which come first.
+    // The instruction that sets a guard is no video instruction: the loop above refuses it first.
     for statement in subject.statements() {
         let what = match statement.kind() {
             StatementKind::Instruction(it) if it.guard().is_some() => {
@@ -215,7 +215,7 @@ fn is_cut(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::UnclosedComment | TokenKind::UnclosedString)
 }
 
-/// Refuses labels, clobbers, and operands that are no 32-bit words.
+/// Refuses `asm goto`, and clobbers other than `cc`.
 fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
     let head = asm.span.text(source).split('(').next().unwrap_or_default();
     if head.contains("goto") {
@@ -235,7 +235,8 @@ fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The variables of operands, and the number of that of each operand.
+/// The variables of operands, and for each operand the number of its variable. Refuses operands
+/// that are neither 32-bit registers nor constants.
 fn operands(asm: &Asm<'_>) -> Result<(Vec<Variable>, Vec<usize>), Refusal> {
     let mut variables: Vec<Variable> = Vec::new();
     let mut of_operand: Vec<usize> = Vec::new();
@@ -284,7 +285,7 @@ fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
 }
 
-/// Reads the pieces of PTX in order.
+/// Reads the statements of the PTX in order.
 struct Reader<'a> {
     asm: &'a Asm<'a>,
     header: &'a Header,
@@ -432,7 +433,7 @@ impl<'a> Reader<'a> {
         if let Some(operand) = at.checked_sub(self.asm.text.len()) {
             return Ok(self.block.of_operand[operand]);
         }
-        // In a range, `%r07` is `%r7`.
+        // In a range of registers, `%r07` is `%r7`.
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = name[base.len()..].trim_start_matches('0');
         let is_range = symbol.span.text(&self.asm.text) != name;

@@ -3,7 +3,7 @@
 use crate::embed::{Piece, pieces};
 
 /// Words before a `(` that start no call with an effect: types, casts, and functions of CUDA that
-/// only take other types for the same bits.
+/// only reinterpret the bits of a value.
 const PURE: [&str; 17] = [
     "int",
     "unsigned",
@@ -24,9 +24,9 @@ const PURE: [&str; 17] = [
     "as_uint",
 ];
 
-/// Whether it matters how often, and before which other expressions, an expression is evaluated.
+/// Whether the number and the order of the evaluations of an expression matter.
 ///
-/// In doubt it does: any call does, except of a few names.
+/// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
 pub(super) fn may_have_effects(expression: &str) -> bool {
     let mut words = CallFinder::default();
     for piece in pieces(expression) {
@@ -157,14 +157,14 @@ pub(super) fn is_plain(expression: &str) -> bool {
     })
 }
 
-/// A comment of C or PTX as one that can stand in a line: `/* … */`.
+/// A comment of C or PTX in the form that can stand inside a line: `/* … */`.
 pub(super) fn as_block(comment: &str) -> String {
     let Some(text) = comment.strip_prefix("//") else { return comment.to_string() };
     let text = text.replace("*/", "* /").replace("/*", "/ *");
     format!("/* {} */", text.trim())
 }
 
-/// An expression on lines of its own: comments up to the end of a line become others.
+/// An expression that other text can follow: each `//` comment becomes a `/* … */` comment.
 pub(super) fn closed(expression: &str, comments: &[(usize, usize)]) -> String {
     let mut text = String::new();
     let mut at = 0;

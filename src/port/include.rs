@@ -6,7 +6,8 @@ use crate::source::Span;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The change that includes a header before an offset; `None` if it is included.
+/// The change that includes a header before an offset; `None` if the source already includes the
+/// header before that offset.
 pub(super) fn edit(source: &str, before: u32, header: &str) -> Option<Edit> {
     let all = directives(source);
     let line = format!("#include \"{header}\"");
@@ -17,7 +18,7 @@ pub(super) fn edit(source: &str, before: u32, header: &str) -> Option<Edit> {
     if earlier.iter().any(|it| is_it(&it)) {
         return None;
     }
-    // The call must stand inside of it.
+    // The guard counts only if the call stands inside of it.
     let guard = guard(source, &all).filter(|_| earlier.len() < all.len());
     let mut conditions = 0_usize;
     let mut last = None;
@@ -36,7 +37,7 @@ pub(super) fn edit(source: &str, before: u32, header: &str) -> Option<Edit> {
     let top = || guard.or_else(|| earlier.first().filter(is_once));
     let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(directive) = last.or_else(top).filter(|it| it.span.end < source.len() as u32) {
-        // The line break of the directive may be of two bytes.
+        // The span of a directive ends before the `\n`, and includes a `\r` before that.
         let at = directive.span.end + 1;
         return Some(Edit::replace(Span::at(at), format!("{line}{newline}")));
     }
@@ -88,7 +89,7 @@ fn start(source: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// The source with the `#include`; `@` stands where the first call does.
+    /// The source with the `#include`; `@` marks the first call.
     fn included(source: &str) -> String {
         let before = source.find('@').unwrap_or(source.len());
         match edit(source, before as u32, "v.h") {

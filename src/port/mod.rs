@@ -2,7 +2,7 @@
 //!
 //! [`port`] replaces each `asm` statement that has only video instructions, and includes the
 //! header that [`backend::c`](crate::backend::c) makes of them. Any other statement stays as it
-//! is, with the reason why.
+//! is; [`Ported::left`] has the reason.
 //!
 //! ```
 //! use vptx::Semantics;
@@ -71,12 +71,13 @@ impl Ported {
     }
 }
 
-/// Replaces the `asm` statements of a source in C, C++ or CUDA, and adds their functions to the
-/// header.
+/// Replaces the `asm` statements of a source in C, C++ or CUDA by calls, and adds the called
+/// functions to the header.
 ///
-/// `include` is the header's name for the `#include`, which stands after the includes before the
-/// first replaced statement. Operands must be integers of 32 bits, as nvcc demands for `"r"`. The
-/// new text needs `__typeof__`. The source has at most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
+/// `include` is the name of the header in the new `#include`, which follows the includes that
+/// precede the first replaced statement. Operands must be integers of 32 bits, as nvcc demands for
+/// `"r"`. The new text needs `__typeof__`. The source has at most
+/// [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn port(source: &str, include: &str, header: &mut Header) -> Ported {
     let mut ported = Ported { edits: Vec::new(), replaced: 0, left: Vec::new() };
     for asm in embed::statements_in(source, Host::C) {

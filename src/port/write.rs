@@ -9,14 +9,15 @@ use crate::embed::{self, Asm, Host};
 use crate::source::Span;
 use crate::syntax::lexer;
 
-/// An operand as C.
+/// An operand as an expression of C.
 struct Operand {
     expression: String,
-    /// Whether it matters when it is evaluated. The parameter of a macro may be anything.
+    /// Whether it matters when the expression is evaluated. A parameter of a macro may stand for
+    /// any expression.
     has_effects: bool,
 }
 
-/// The text that takes the place of a statement. Adds its functions to the header.
+/// The text that takes the place of a statement. Adds the called functions to the header.
 pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Header) -> String {
     let inside = |span: &Span| -> Vec<(usize, usize)> {
         let text = span.text(source);
@@ -62,19 +63,19 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// An output before `=`.
+    /// An output as the left side of an assignment.
     fn place(&self, operand: usize) -> String {
         let expression = &self.operands[operand].expression;
         if is_plain(expression) { expression.clone() } else { format!("({expression})") }
     }
 
-    /// An operand as a word.
+    /// An operand, converted to a 32-bit word.
     fn word(&self, operand: usize) -> String {
         format!("(vptx_u32)({})", self.operands[operand].expression)
     }
 
-    /// The assignment of a call, if it evaluates each expression once, in an order that does
-    /// not matter.
+    /// A single assignment of a call's result. `None` if it would not evaluate each expression
+    /// once, or if the order of evaluation matters.
     fn assignment(&self, names: &[String]) -> Option<String> {
         let ([call], [name]) = (self.block.calls.as_slice(), names) else { return None };
         let mut outputs = self.asm.operands.iter().enumerate().filter(|(_, it)| it.output);
@@ -154,8 +155,8 @@ impl Writer<'_> {
         self.laid_out(&lines)
     }
 
-    /// Whether the place of an output may be another one after the other operands: `v[i]` if
-    /// they change `i`.
+    /// Whether the other operands may change which place an output stands for: `v[i]` if they
+    /// change `i`.
     fn is_moved(&self, output: usize) -> bool {
         let Operand { expression, has_effects } = &self.operands[output];
         let is_name = expression.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -177,7 +178,7 @@ impl Writer<'_> {
         self.block.variables[variable].output.is_some()
     }
 
-    /// Names of variables that neither the statement nor each other use.
+    /// A name for each variable. No two names are equal, and the statement contains none of them.
     fn names(&self) -> Vec<String> {
         let text = self.asm.span.text(self.source);
         let mut names: Vec<String> = Vec::new();
@@ -191,7 +192,7 @@ impl Writer<'_> {
         names
     }
 
-    /// A block that is one statement, on lines of their own unless that cannot be.
+    /// A block that counts as one statement. Each of `lines` gets a line, except in a directive.
     fn laid_out(&self, lines: &[String]) -> String {
         if self.asm.is_in_directive() {
             return format!("do {{ {} }} while (0)", lines.join(" "));
@@ -213,7 +214,7 @@ impl Writer<'_> {
     }
 }
 
-/// The most characters of an indentation that are repeated.
+/// The largest number of characters of an indentation that new lines repeat.
 const INDENT: usize = 100;
 
 /// Assigns a word to a place of any type.

@@ -39,7 +39,7 @@ pub(super) fn write(
 /// control characters are made visible.
 fn data(text: &str) -> String {
     let lines = text.split('\r').map(visible_lines).collect::<Vec<_>>().join("\r");
-    // The `%` of the escapes comes first.
+    // `%` comes first, since the escapes of the others contain it.
     lines.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 

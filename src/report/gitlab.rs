@@ -17,7 +17,7 @@ use crate::source::LineIndex;
 #[derive(Debug, Default)]
 pub(super) struct Gitlab {
     begun: bool,
-    /// By path: a file may be reported twice, under two names.
+    /// Fingerprints by relative path: a file may be reported as both `a` and `./a`.
     fingerprints: HashMap<String, Fingerprints>,
 }
 
@@ -86,8 +86,8 @@ impl Gitlab {
     }
 }
 
-/// The path relative to the current folder, if it lies inside. That folder is the
-/// repository's.
+/// The path relative to the current folder, if the path lies inside. The current folder is the
+/// top of the repository.
 fn relative(path: &Path) -> String {
     let folder = std::env::current_dir().unwrap_or_default();
     // A `.` inside the path is dropped, too.

@@ -71,8 +71,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The help of a finding, other places to look at, and whether a tool could apply its
-/// fix.
+/// The help of a finding, other places to look at, and the title of its fix if that fix is
+/// safe.
 fn help(
     diagnostic: &Diagnostic,
     file: &FileReport<'_>,
@@ -90,8 +90,8 @@ fn help(
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Whether a label is drawn in the excerpt. A label far away would get an excerpt of
-/// its own, perhaps even before the finding's own.
+/// Whether a label is drawn in the excerpt of its finding. A label far away would get another
+/// excerpt, perhaps even before the excerpt of the finding.
 fn is_near(diagnostic: &Diagnostic, label: &Label, index: &LineIndex) -> bool {
     index.line(diagnostic.span.start).abs_diff(index.line(label.span.start)) <= 3
 }
@@ -178,7 +178,7 @@ impl miette::Diagnostic for Shown<'_> {
     }
 }
 
-/// Excerpts by line index. miette's own source scans the text again for each.
+/// Finds excerpts with a line index. miette's own source scans the text again for each excerpt.
 struct Excerpts<'a> {
     path: &'a str,
     text: &'a str,
@@ -195,7 +195,7 @@ impl fmt::Debug for Excerpts<'_> {
 const LONG_LINE: usize = 400;
 /// At most this many lines are shown of one place.
 const MANY_LINES: usize = 12;
-/// The length of a long line that is shown on each side.
+/// The number of bytes of a long line that are shown on each side of a span.
 const AROUND: usize = 60;
 
 impl SourceCode for Excerpts<'_> {
@@ -210,7 +210,7 @@ impl SourceCode for Excerpts<'_> {
             return Err(MietteError::OutOfBounds);
         }
         // Without context, the handler asks for the line and column in the header. With
-        // context, it asks for the lines to draw: those of the labels, no others.
+        // context, it asks for the lines to draw, which are only the lines of the labels.
         if before == 0 && after == 0 {
             let at = self.index.position(self.text, start as u32);
             return Ok(Box::new(MietteSpanContents::new_named(

@@ -41,7 +41,7 @@ pub(super) fn to_writer(out: &mut impl Write, value: &impl Serialize) -> io::Res
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// Compact output. Escapes hidden characters besides those that JSON requires.
+/// Compact output. Escapes hidden characters, besides the characters that JSON forbids in strings.
 struct Escaped;
 
 impl Formatter for Escaped {

@@ -1,5 +1,5 @@
 //! `JUnit` XML: a suite for each file, a test case for each finding. A suite starts
-//! with its counts, so each batch of findings of a file needs a suite of its own.
+//! with the counts of its tests, so each batch of findings of a file gets another suite.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -93,7 +93,7 @@ impl Junit {
     }
 }
 
-/// A file's name without the characters that XML cannot hold even escaped. No two names
+/// A file's name, with escapes for the characters that XML cannot hold in any form. No two names
 /// become equal.
 fn name(path: &Path) -> String {
     distinct(path.as_os_str().as_encoded_bytes())

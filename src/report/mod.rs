@@ -124,7 +124,7 @@ enum Writer {
 pub(crate) type Fails = Box<dyn Fn(&Diagnostic) -> bool>;
 
 impl Reporter {
-    /// Starts a report. Findings link to the documentation where the format can.
+    /// Starts a report. Findings link to the documentation if the format has links.
     pub(crate) fn new(format: Format, style: Style, docs: Docs) -> Reporter {
         let writer = match format {
             Format::Human => Writer::Human(style),

@@ -21,7 +21,7 @@ pub(super) struct Sarif {
     docs: Docs,
     begun: bool,
     rules: Vec<Code>,
-    /// The fingerprints of the last file. More findings of it may follow.
+    /// The fingerprints of the last file. More findings of that file may follow.
     fingerprints: Option<(PathBuf, Fingerprints)>,
 }
 
@@ -245,7 +245,7 @@ fn result<'a>(
         related_locations: related.collect(),
         fixes: fixes
             .iter()
-            // A consumer would offer to apply such a fix.
+            // A consumer would offer to apply a fix that is only for display.
             .filter(|fix| fix.applicability != Applicability::DisplayOnly)
             .map(|fix| places.fix(fix))
             .collect(),
@@ -307,11 +307,11 @@ impl<'a> Places<'a> {
     }
 }
 
-/// All characters but the unreserved ones of RFC 3986, and `/` of a name on Windows.
+/// All characters but `/`, which a path on Windows may have, and the unreserved ones of RFC 3986.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// The path as a URI, relative if the path is, byte for byte.
+/// The path as a URI that keeps each byte. The URI is relative if the path is.
 pub(crate) fn uri(path: &Path) -> String {
     if path == Path::new("<stdin>") {
         return "stdin".into();
@@ -319,7 +319,7 @@ pub(crate) fn uri(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let mut uri = String::with_capacity(bytes.len());
     if path.is_absolute() {
-        // A drive has no leading slash of its own.
+        // A path that starts with a drive has no leading slash.
         uri.push_str(if bytes.starts_with(b"/") { "file://" } else { "file:///" });
     }
     // Each byte is part of the name, even if it is not UTF-8.
@@ -332,11 +332,12 @@ pub(crate) fn uri(path: &Path) -> String {
 }
 
 /// Fingerprints, which tell findings of a file apart even when lines are added above them:
-/// their code, the text of their line, and their number among equal ones.
+/// the code of a finding, the text of its line, and its number among findings with the same code
+/// and text.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints {
-    /// The line of the last finding, with its hash. Lines can be long and have many
-    /// findings.
+    /// The number of the last finding's line, and the hash of that line. Lines can be long and have
+    /// many findings.
     line: Option<(usize, u64)>,
     seen: HashMap<(Code, u64), u32>,
 }

@@ -51,7 +51,7 @@ pub fn json<'t>(
     writeln!(out)
 }
 
-/// A line for each node and token.
+/// Writes a line for each node and token.
 struct Lines<'t, W> {
     source: &'t str,
     out: W,
@@ -61,7 +61,7 @@ struct Lines<'t, W> {
 
 impl<W: Write> Lines<'_, W> {
     fn line(&mut self, kind: &str, span: Span, text: &str) {
-        // Depth has no limit, and neither has a terminal's patience.
+        // Nodes nest without a limit; lines must stay short.
         let indent = 2 * self.depth.min(40);
         let Span { start, end } = span;
         if self.written.is_ok() {
@@ -88,7 +88,7 @@ impl<'t, W: Write> Visitor<'t> for Lines<'t, W> {
     }
 }
 
-/// One object, written as it is visited.
+/// Writes one JSON object during the visit of the tree.
 struct Objects<'t, W> {
     tree: &'t Tree<'t>,
     names: Names,
@@ -105,7 +105,7 @@ impl<W: Write> Objects<'_, W> {
         }
     }
 
-    /// Begins an object: all but its last `}`.
+    /// Writes the start of an object: `more` members after its kind and span.
     fn begin(&mut self, kind: &str, span: Span, more: &[(&str, serde_json::Value)]) {
         let comma = if self.is_first { "" } else { "," };
         let Span { start, end } = span;

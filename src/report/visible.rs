@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Whether a character must not be shown as it is: it controls the terminal (C0, DEL,
 /// C1), changes the direction of text, breaks a line, is not a character (U+FFFE, U+FFFF), or
-/// is one that nobody sees. Joiners and variation selectors stay: words and emoji need them.
+/// is invisible. Joiners and variation selectors stay: words and emoji need them.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -57,7 +57,7 @@ fn form(prefix: &[u8]) -> StringForm {
     }
 }
 
-/// Whether a string has values inside, or a raw one an escaped quote.
+/// Whether a string has values inside, or a raw string has an escaped quote.
 fn is_computed(form: Form, body: &[u8]) -> bool {
     let mut at = 0;
     while let Some(n) = memchr::memchr2(b'$', b'\\', &body[at..]) {

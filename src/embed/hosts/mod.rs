@@ -2,7 +2,7 @@
 //!
 //! The lexer knows enough of each language to separate code from comments and strings, and
 //! reads the arguments of the few calls that take PTX. As in C, an attempt to read a call ends
-//! at the next such name at the latest, so all work is linear.
+//! at the name of the next call at the latest, so all work is linear.
 
 mod julia;
 mod mojo;
@@ -33,7 +33,7 @@ pub enum Host {
     Julia,
     /// Zig.
     Zig,
-    /// Jupyter notebooks: the language of their code cells. Only a
+    /// Jupyter notebooks, whose code cells have a language of their own. Only a
     /// [check](crate::analysis::check) reads them.
     Notebook,
 }
@@ -47,7 +47,7 @@ pub(super) const fn is_name(byte: u8) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     pub(super) literals: Vec<Literal>,
-    /// Whether the text is not just that of the literals.
+    /// Whether the program computes the text, so that the literals alone do not give it.
     pub(super) computed: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Run {
 #[derive(Debug)]
 struct Argument<'s> {
     name: Option<&'s str>,
-    /// The literals, if it is nothing else.
+    /// The literals, if the argument consists of them; else empty.
     run: Run,
     span: Span,
 }
@@ -70,7 +70,7 @@ impl Argument<'_> {
 struct Call {
     name: &'static str,
     open: u8,
-    /// Where its text is: its position, and its names.
+    /// The argument that is the text: the position and the names of that argument.
     text: (usize, &'static [&'static str]),
     operands: Declared,
 }
@@ -78,65 +78,67 @@ struct Call {
 /// How a call declares the operands of its text.
 #[derive(Clone, Copy, Debug)]
 enum Declared {
-    /// By a string of constraints: its position, and its names.
+    /// By a string of constraints: the position and the names of that argument.
     Constraints(usize, &'static [&'static str]),
     /// By lists, as in MLIR, or by pairs such as `("=r", x)`.
     Lists,
-    /// By operands of Rust.
+    /// By the operands of Rust's `asm!`.
     Rust(Convention),
-    /// By the parts after colons of Zig.
+    /// By the parts between colons, as in Zig.
     Zig,
-    /// The text is LLVM IR, and has `asm` of its own.
+    /// By the `asm` expressions in the text, which is LLVM IR.
     Inside,
 }
 
-/// The lists of operands in the order of their numbers, with the start of their constraints.
+/// The names of the lists of operands, in the order in which the operands are numbered, each with
+/// the start of its constraints.
 const LISTS: [(&[&str], &str); 3] = [
     (&["read_write_args"], "+"),
     (&["write_only_types", "write_only_args"], "="),
     (&["read_only_args"], ""),
 ];
 
-/// The most other names of calls in a source.
+/// The largest number of aliases of calls in a source.
 const ALIASES: usize = 16;
 
-/// The position of an argument that has a name only.
+/// The position of an argument that is passed only by name.
 const NAMED: usize = usize::MAX;
 
 /// What strings, comments and calls of a language look like.
-// Each tells one language from another.
+// Each flag is a difference between languages.
 #[allow(clippy::struct_excessive_bools)]
 struct Syntax {
     /// The calls that take PTX.
     calls: &'static [Call],
     /// What starts a comment that ends with the line.
     comment: &'static [u8],
-    /// What starts and ends a comment that may have others inside.
+    /// What starts and ends a comment that may have other comments inside.
     nested_comment: Option<[&'static [u8; 2]; 2]>,
-    /// A mark before a name that is a part of it.
+    /// A character that may start the name of a call.
     sigil: Option<u8>,
-    /// Whether calls are macros, with `!` after their names and any bracket.
+    /// Whether calls are macros, with `!` after their names and any kind of bracket.
     has_macros: bool,
     /// Words before a name that declare a constant.
     declaring: &'static [&'static str],
-    /// The start of the string whose quote is here, with its prefix, which starts after an
-    /// offset. `None` if the quote opens no string; moves over a character.
+    /// The start of the string whose quote is here. The start includes the prefix, which lies after
+    /// the given offset. `None` if the quote opens no string; if it opens a character, the lexer
+    /// moves over it.
     quote: fn(&mut Lexer<'_>, usize) -> Option<usize>,
-    /// The most bytes of a prefix.
+    /// The largest length of a prefix, in bytes.
     longest_prefix: usize,
-    /// What a string with a prefix is.
+    /// The form of a string with a given prefix.
     form: fn(&[u8]) -> StringForm,
     has_triple_quotes: bool,
-    /// Whether a string between two quotes may have several lines.
+    /// Whether a string between single quote characters may have several lines.
     has_long_strings: bool,
-    /// What starts a string that ends with the line. Those on lines that follow each other make
-    /// one text.
+    /// What starts a string that ends with the line. Such strings on consecutive lines make one
+    /// text.
     line_string: Option<&'static [u8; 2]>,
-    /// Whether the body of a string is not just its text.
+    /// Whether the program computes a part of a string with this body.
     is_computed: fn(Form, &[u8]) -> bool,
     literals: Literals,
-    /// Whether constants of the source are looked up. A string that is a statement is then a
-    /// comment.
+    /// Whether constants of the source are looked up. If so, a string that stands alone as a
+    /// statement is a comment.
     has_constants: bool,
     /// Whether something before or after a string computes with it.
     computes: fn(&[u8], &[u8]) -> bool,
@@ -146,12 +148,12 @@ struct Syntax {
     has_parts_of_cuda: bool,
 }
 
-/// What a string is by its prefix.
+/// What the prefix of a string says about it.
 struct StringForm {
     form: Form,
-    /// Whether its text is not just what is written.
+    /// Whether the program computes its text, as in an f-string.
     is_computed: bool,
-    /// Whether a backslash keeps a quote from ending it.
+    /// Whether a backslash keeps a quote from ending the string.
     has_escapes: bool,
 }
 
@@ -166,7 +168,7 @@ enum Literals {
     Lines,
 }
 
-/// What has another reader: C, and the cells of notebooks.
+/// For languages with another reader: C, and the cells of notebooks.
 const OTHER: Syntax = Syntax {
     calls: &[],
     quote: |_, _| None,
@@ -186,7 +188,7 @@ fn syntax(host: Host) -> &'static Syntax {
     }
 }
 
-/// Whether more may be joined to a string by an operator.
+/// Whether an operator joins more to a string.
 pub(super) fn joins(host: Host, operator: u8) -> bool {
     syntax(host).joins.contains(&operator)
 }
@@ -210,7 +212,7 @@ pub(super) struct HostOperand<'s> {
 pub(super) enum Constraints<'s> {
     /// A string of LLVM.
     Literals(Vec<Literal>),
-    /// There are some, but they are computed.
+    /// The constraints are missing, or computed.
     Unknown,
     Operands(Vec<HostOperand<'s>>),
     /// Operands in the order of their roles.
@@ -224,7 +226,7 @@ pub(super) enum Found<'s> {
     Call { span: Span, text: Vec<Literal>, constraints: Constraints<'s>, convention: Convention },
     /// A call that takes LLVM IR.
     Llvm(Vec<Literal>),
-    /// A text of string literals that nothing else makes use of.
+    /// A text of string literals that is no argument of a known call.
     Text(Run),
 }
 
@@ -251,7 +253,7 @@ pub(super) struct Lexer<'s> {
 
 /// The places where [`Lexer::seek`] stops.
 enum Stop {
-    /// At a string, whose prefix starts here.
+    /// At the quote of a string whose prefix starts at this offset.
     Quote(usize),
     /// After an opening bracket.
     Open,
@@ -263,7 +265,7 @@ enum Stop {
     Name(usize, &'static Call),
 }
 
-/// Bytes to look at. Of the letters of the names, `m` and `x` are the rarest.
+/// Bytes at which the lexer stops. Of the letters of the names, `m` and `x` are the rarest.
 const STOPS: [bool; 256] = table(b"\"'`#/()[]{},mx");
 
 impl<'s> Lexer<'s> {
@@ -296,7 +298,7 @@ impl<'s> Lexer<'s> {
 
     /// Moves to the next place that has a meaning in code.
     fn seek(&mut self) -> Option<Stop> {
-        // A prefix of a string starts here or after.
+        // No prefix of a string starts before this offset.
         let mut floor = self.pos;
         loop {
             let next = self.rest().iter().position(|&byte| self.stops[usize::from(byte)]);
@@ -337,7 +339,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The call whose name has this letter. Moves to after the name.
+    /// The call whose name contains the letter at `at`. Moves to after the name.
     fn name(&mut self, floor: usize, at: usize) -> Option<Stop> {
         let start = at - self.word_before(floor, at, 64).len();
         self.pos = at + self.bytes[at..].iter().take_while(|&&byte| is_name(byte)).count();
@@ -367,7 +369,7 @@ impl<'s> Lexer<'s> {
         Some(Stop::Name(start, call))
     }
 
-    /// The other name that an `import` or a `use` gives the name before here.
+    /// The alias that an `import` or a `use` gives to the name that ends here.
     fn alias(&self) -> Option<&'s [u8]> {
         let blank = |&byte: &u8| matches!(byte, b' ' | b'\t');
         let word = |rest: &'s [u8]| {
@@ -453,8 +455,8 @@ impl<'s> Lexer<'s> {
         is_comment
     }
 
-    /// The word that ends at an offset, as far as it starts after another one, and its last
-    /// bytes if it is longer than `most`.
+    /// The part after `floor` of the word that ends at `at`; only its last `most` bytes if it is
+    /// longer.
     fn word_before(&self, floor: usize, at: usize, most: usize) -> &'s [u8] {
         let before = &self.bytes[floor..at];
         let length = before.iter().rev().take(most).take_while(|&&byte| is_name(byte)).count();
@@ -470,8 +472,8 @@ impl<'s> Lexer<'s> {
         (self.syntax.quote)(self, floor)
     }
 
-    /// The length of the character whose quote is here, without its last quote; 0 if it is a
-    /// lifetime or an operator.
+    /// The length of the character whose first quote is here, without its last quote; 0 if the
+    /// quote starts a lifetime or is an operator.
     fn character(&self, most: usize) -> usize {
         let rest = self.rest();
         if rest.get(1) == Some(&b'\\') {
@@ -482,8 +484,8 @@ impl<'s> Lexer<'s> {
         if rest.get(length + 1) == Some(&b'\'') { length + 1 } else { 0 }
     }
 
-    /// Reads the string whose prefix starts here. Moves to its end, even if it is none that is
-    /// read.
+    /// Reads the string whose prefix starts at `start`, and moves to its end. The run has no
+    /// literals if the string is cut off.
     fn literal(&mut self, start: usize) -> Run {
         self.pos = start;
         if self.is_line_string() {
@@ -552,7 +554,7 @@ impl<'s> Lexer<'s> {
         Run { literals: vec![literal], computed }
     }
 
-    /// Skips white space, comments and joined lines, and line breaks inside brackets.
+    /// Skips white space, comments and joined lines, and line breaks if `lines` is set.
     pub(super) fn trivia(&mut self, lines: bool) {
         while let Some(byte) = self.peek() {
             match byte {
@@ -710,7 +712,7 @@ impl<'s> Lexer<'s> {
             return self.zig_asm(start);
         }
         self.trivia(self.syntax.has_macros);
-        // As a macro without parentheses.
+        // A macro may be called without parentheses.
         let spaced = self.syntax.sigil.is_some_and(|it| call.name.as_bytes()[0] == it);
         let arguments = match self.peek()? {
             open if open == call.open || self.syntax.has_macros && b"[{".contains(&open) => {
@@ -753,7 +755,7 @@ impl<'s> Lexer<'s> {
             };
             let (first, last) = (found[0].span, found[found.len() - 1].span);
             if !first.is_in(&[span]) || !last.is_in(&[span]) {
-                // The first call tells its operands.
+                // The first call that uses the constant declares the operands.
                 if !self.read.insert(last.start) {
                     return None;
                 }
@@ -783,7 +785,7 @@ impl<'s> Lexer<'s> {
         self.constants.get_or_insert_with(|| Constants::new(source, host)).text(argument)
     }
 
-    /// The operands of a call with lists or pairs of them.
+    /// The operands of a call that has them in lists or pairs.
     fn lists(
         &self,
         arguments: &[Argument<'s>],
@@ -852,7 +854,7 @@ impl<'s> Lexer<'s> {
         self.skipped.push(Skipped { span: Span::new(start as u32, end as u32), reason });
     }
 
-    /// Whether only white space is before the string on its line, and it is in no bracket.
+    /// Whether the string is in no bracket, and only white space is before it in its statement.
     fn starts_statement(&self, start: usize) -> bool {
         let before = &self.bytes[..start];
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -940,7 +942,7 @@ pub(super) fn comments(source: &str, host: Host) -> Vec<Span> {
     }
 }
 
-/// The literals of a piece of source that has nothing else.
+/// The literals in a piece of source; `None` if the piece has other code.
 pub(super) fn literals(source: &str, host: Host) -> Option<Vec<Literal>> {
     let mut lexer = Lexer::new(source, host);
     let mut all = Vec::new();

@@ -25,7 +25,7 @@ pub(super) const PYTHON: Syntax = Syntax {
 };
 
 const CALLS: [Call; 6] = [
-    // Triton, Gluon, Helion; the text of PyTorch's is named.
+    // Triton, Gluon, Helion, and PyTorch, where the text is passed by name.
     Call {
         name: "inline_asm_elementwise",
         open: b'(',
@@ -74,7 +74,7 @@ fn form(prefix: &[u8]) -> StringForm {
     StringForm { form, is_computed: has(b"fFtT"), has_escapes: true }
 }
 
-/// Whether `%` or a method follows that makes another text of it.
+/// Whether a `%` or a method follows the string and makes another text of it.
 fn computes(_: &[u8], after: &[u8]) -> bool {
     let keeps = |rest: &[u8]| {
         let names: [&[u8]; 4] = [b"encode", b"strip", b"lstrip", b"rstrip"];

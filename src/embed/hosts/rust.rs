@@ -30,7 +30,7 @@ pub(super) const RUST: Syntax = Syntax {
 
 const CALLS: [Call; 2] = [
     Call { name: "asm", open: b'(', text: (0, &[]), operands: Declared::Rust(Convention::Rust) },
-    // Of cuda-oxide.
+    // The macro of cuda-oxide.
     Call { name: "ptx_asm", open: b'(', text: (0, &[]), operands: Declared::Rust(Convention::C) },
 ];
 
@@ -60,7 +60,7 @@ fn form(prefix: &[u8]) -> StringForm {
     StringForm { form, is_computed: false, has_escapes: !is_raw }
 }
 
-/// Whether it is the first argument of a macro such as `format!`, which is a template.
+/// Whether the string is the first argument of a macro such as `format!`, and thus a template.
 fn computes(before: &[u8], _: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     before.strip_suffix(b"(").unwrap_or_default().trim_ascii_end().ends_with(b"!")
@@ -90,7 +90,6 @@ impl<'s> Lexer<'s> {
             }
             match rust_operand(code, argument.span, convention) {
                 RustOperand::Other => {}
-                // Another machine's.
                 RustOperand::Foreign => return None,
                 RustOperand::Of { constraint, span, output } => {
                     operands.push(HostOperand { name: argument.name, constraint, span, output });
@@ -107,9 +106,9 @@ impl<'s> Lexer<'s> {
 }
 
 enum RustOperand {
-    /// It takes no number.
+    /// It is not counted among the operands.
     Other,
-    /// It is an operand of another machine than nvptx.
+    /// It is an operand for a machine other than nvptx.
     Foreign,
     Of {
         constraint: String,

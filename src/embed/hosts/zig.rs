@@ -42,7 +42,7 @@ fn quote(lexer: &mut Lexer<'_>, _: usize) -> Option<usize> {
 
 /// Why an `asm` is not read.
 enum Unread {
-    /// The reader is lost, and goes on at the start.
+    /// It has an error. The lexer goes on after the opening bracket.
     Malformed,
     /// The text is not written out.
     Computed,
@@ -109,7 +109,7 @@ impl<'s> Lexer<'s> {
                 self.eat(b',');
             }
         }
-        // As fields since Zig 0.15: `.{ .memory = true }`.
+        // Since Zig 0.15, clobbers are fields: `.{ .memory = true }`.
         let fields = self.pos;
         self.zig_rest()?;
         let fields = self.source[fields..self.pos].split('.').skip(1);
@@ -151,7 +151,7 @@ impl<'s> Lexer<'s> {
         Ok(HostOperand { name: Some(name), constraint, span, output })
     }
 
-    /// Skips a byte, and the blanks and comments after it.
+    /// Skips the byte if it is here, and the blanks and comments after it.
     fn eat(&mut self, byte: u8) -> bool {
         let is_here = self.peek() == Some(byte);
         if is_here {
@@ -161,7 +161,7 @@ impl<'s> Lexer<'s> {
         is_here
     }
 
-    /// Moves to after the bracket that closes what is open.
+    /// Moves to after the bracket that closes the open one.
     fn zig_rest(&mut self) -> Result<(), Unread> {
         loop {
             self.skip_value().ok_or(Unread::Malformed)?;
