@@ -70,7 +70,8 @@ fn nearest<'a, T>(
     let mut nearest = Vec::new();
     for (name, value) in candidates {
         let (family, width) = split_number(name);
-        let key = (distance(text, name), typed != family, number != width);
+        let Some(distance) = distance(text, name, least.0) else { continue };
+        let key = (distance, typed != family, number != width);
         if key > least {
             continue;
         }

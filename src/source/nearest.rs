@@ -1,6 +1,6 @@
 //! "Did you mean": finds the word that is most like another.
 
-/// The candidate nearest to a word, if it is near.
+/// The candidate nearest to a word, if it is near. Upper and lower case are the same.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -9,7 +9,6 @@ pub(crate) fn nearest<'a>(
     if word.len() > 40 {
         return None;
     }
-    let lower = word.to_ascii_lowercase();
     // A single letter is one edit away from every other letter.
     let limit = match word.len() {
         0 | 1 => 0,
@@ -17,32 +16,37 @@ pub(crate) fn nearest<'a>(
         _ => 2,
     };
     candidates
-        .map(|candidate| (distance(&lower, &candidate.to_ascii_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= limit)
+        .filter_map(|candidate| Some((distance(word, candidate, limit)?, candidate)))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// The number of edits between two short texts. An edit inserts, deletes or replaces a byte, or
-/// swaps neighbours.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
+/// The number of edits between two short texts, if it is `limit` at most. An edit inserts, deletes
+/// or replaces a byte, or swaps neighbours. Upper and lower case are the same.
+pub(crate) fn distance(left: &str, right: &str, limit: usize) -> Option<usize> {
     let (left, right) = (left.as_bytes(), right.as_bytes());
+    if left.len().abs_diff(right.len()) > limit {
+        return None;
+    }
+    let same = |i: usize, j: usize| left[i].eq_ignore_ascii_case(&right[j]);
     let mut before = vec![0; right.len() + 1];
     let mut last: Vec<usize> = (0..=right.len()).collect();
     let mut row = vec![0; right.len() + 1];
     for i in 1..=left.len() {
         row[0] = i;
         for j in 1..=right.len() {
-            let replace = last[j - 1] + usize::from(left[i - 1] != right[j - 1]);
+            let replace = last[j - 1] + usize::from(!same(i - 1, j - 1));
             row[j] = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            let swapped =
-                i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
-            if swapped {
+            if i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1) {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
+        }
+        // Later rows come from the last two, and are not less.
+        if row.iter().chain(&last).all(|edits| *edits > limit) {
+            return None;
         }
         std::mem::swap(&mut before, &mut last);
         std::mem::swap(&mut last, &mut row);
     }
-    last[right.len()]
+    Some(last[right.len()]).filter(|edits| *edits <= limit)
 }
