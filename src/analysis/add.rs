@@ -28,8 +28,8 @@ const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Befor
 /// Writes comments that suppress all findings about statements. Other findings stay:
 /// no comment can suppress them.
 ///
-/// A comment is written at the end of the line, or above it if the line has no room. If
-/// there is a comment already, the codes go into that. A notebook stays as it is.
+/// A comment is written at the end of the line, or above it if the line has no room. If such a
+/// comment is already there, the codes are added to it. A notebook stays as it is.
 pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     let mut done = Fixed::unmade(source, options);
     // JSON has no comments.
@@ -62,7 +62,7 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
 /// The text to write at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Insertion {
-    /// More codes of a comment.
+    /// More codes for a comment that already suppresses some.
     More,
     /// `// …` at the end of a line.
     Line,
@@ -72,18 +72,19 @@ enum Insertion {
     Above,
     /// `/* … */ \` on a line of its own.
     BlockAbove,
-    /// `/* … */` before something.
+    /// `/* … */` before a statement.
     Before,
 }
 
 struct Writing<'s> {
     source: &'s str,
     language: Language,
-    /// The parts that are CUDA sources.
+    /// The places of CUDA sources inside string literals.
     inner: Vec<Span>,
     comments: Vec<Span>,
     suppressions: Suppressions,
-    /// The offset for more codes in a comment, by the line that the comment is about.
+    /// Where more codes can go into a comment. The key says whether the comment stands above the
+    /// line that it is about, and gives that line.
     lists: BTreeMap<(bool, usize), u32>,
 }
 
@@ -182,7 +183,7 @@ impl<'s> Writing<'s> {
         Some((self.line(line).0, kind))
     }
 
-    /// The start of a comment here.
+    /// The characters that start a comment at an offset.
     fn mark(&self, at: u32) -> &'static str {
         match self.language {
             Language::Python | Language::Mojo | Language::Julia
@@ -205,7 +206,7 @@ impl<'s> Writing<'s> {
         let text = match kind {
             Insertion::More => format!(", {names}"),
             Insertion::Line => {
-                // No blanks at the end of a line.
+                // The edit also removes the blanks at the end of the line.
                 let blanks = indent().len() as u32;
                 return Edit::replace(Span::new(at, at + blanks), format!(" {mark} {words}"));
             }

@@ -4,8 +4,8 @@ use super::SuppressionScope;
 use crate::check::Language;
 use crate::source::{LineIndex, Span};
 
-/// For each comment of a text, the line that it is about: its own line if that has code,
-/// otherwise the next one. Other comments in between do not count; a blank line does. The
+/// For each comment of a text, the line that the comment is about: its own line if that line has
+/// code, otherwise the next one. Lines with only comments are skipped; a blank line is not. The
 /// search looks at every byte twice.
 pub(super) fn scopes(
     source: &str,
