@@ -113,14 +113,15 @@ impl<'s> Writing<'s> {
         (self.suppressions.index.line(span.start), self.suppressions.index.line(last))
     }
 
-    /// The edits that suppress findings in one way, as far as possible.
+    /// The edits that suppress findings with comments at one kind of place. They leave out findings
+    /// for which this is impossible.
     fn edits(&self, way: Way, found: &[&Diagnostic]) -> Vec<Edit> {
         let mut wanted: BTreeMap<(u32, Insertion), BTreeSet<Code>> = BTreeMap::new();
         for diagnostic in found {
             let Some(statement) = diagnostic.statement else {
                 continue;
             };
-            // An `asm` has many instructions; each has its own line.
+            // An `asm` has many instructions, so the comment belongs to the line of the finding.
             let own = if self.language == Language::Ptx { statement } else { diagnostic.span };
             if let Some(place) = self.place(way, own, statement) {
                 wanted.entry(place).or_default().insert(diagnostic.code);
@@ -154,7 +155,7 @@ impl<'s> Writing<'s> {
         (span.start, span.text(self.source).trim_end_matches(['\n', '\r']))
     }
 
-    /// The end of a line that has no comment.
+    /// The end of a line. `None` if the line has a comment, or cannot have one.
     fn end(&self, line: usize) -> Option<(u32, Insertion)> {
         let (start, text) = self.line(line);
         let end = start + text.len() as u32;
@@ -171,7 +172,7 @@ impl<'s> Writing<'s> {
         Some((start + words.trim_end().len() as u32, kind))
     }
 
-    /// The start of a line.
+    /// The start of a line. `None` if no comment can stand above the line.
     fn above(&self, line: usize) -> Option<(u32, Insertion)> {
         let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
         let kind = match self.language {
@@ -218,7 +219,8 @@ impl<'s> Writing<'s> {
         Edit::insert(at, text)
     }
 
-    /// The edits that write a comment, and do not write into a string or another comment.
+    /// The edits that write a separate comment. Edits inside a string or another comment are left
+    /// out.
     fn effective(&self, edits: Vec<(Insertion, Edit)>) -> Vec<Edit> {
         let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
         let text = applied(self.source, &all);

@@ -41,7 +41,7 @@ pub(super) fn visit(
     let joined = options.headers.as_ref().filter(|_| host == Host::C);
     let joined = joined.and_then(|find| Joined::new(source, find));
     let registers = DeclaredWords::new(joined.as_ref().map_or(source, Joined::text));
-    // Hands over findings, after those on unread statements before them.
+    // Hands over findings. Findings on unread statements that stand before them go first.
     let mut hand = |found: Vec<Diagnostic>| {
         let first = found.first().map(|it| it.span);
         let before = iter::from_fn(|| unread.next_if(|it| Some(it.span) < first));
@@ -182,7 +182,7 @@ fn check_module(
     found
 }
 
-/// A span after the end of the text that stands for the declaration of an operand.
+/// A span that stands for the declaration of an operand. It lies after the end of the text.
 fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
     let at = (asm.text.len() + operand) as u32;
     Span::new(at, at + 1)
@@ -300,8 +300,8 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         (self.checker.sink)(statement);
     }
 
-    // Blocks may be opened in one `asm` and closed in another. Other instructions are not
-    // judged.
+    // Such problems are not reported: blocks may be opened in one `asm` and closed in another, and
+    // other instructions are not judged.
     fn problem(&mut self, _: Problem) {}
 }
 

@@ -118,7 +118,7 @@ struct Choice<'d> {
     /// The number of the finding.
     at: usize,
     fix: &'d Fix,
-    /// The span of its edits, without text that is inserted elsewhere.
+    /// The span of the edits of the fix. Insertions elsewhere do not count.
     hull: Span,
     /// The statement it changes.
     zone: Span,
@@ -149,7 +149,7 @@ impl Guess {
     }
 }
 
-/// The span of edits, without those that insert text elsewhere.
+/// The span of edits. Insertions elsewhere do not count.
 fn hull(edits: &[Edit]) -> Option<Span> {
     let mut replaced = edits.iter().filter(|edit| !edit.span.is_empty());
     match (replaced.next(), replaced.next_back()) {
@@ -375,7 +375,8 @@ impl Moves {
         Moves { moves: moves.collect() }
     }
 
-    /// Moves a span whose ends no edit crosses. Text inserted at its end becomes part of it.
+    /// Moves a span whose ends no edit crosses. Text inserted at the end of the span becomes part
+    /// of the span.
     fn span(&self, span: Span) -> Span {
         let moved = |offset: u32, passed: usize| {
             let by = passed.checked_sub(1).map_or(0, |last| self.moves[last].1);
@@ -448,7 +449,7 @@ mod tests {
         }
     }
 
-    /// A reader must see what a statement was taken for.
+    /// A person must be able to review a guess.
     #[test]
     fn nothing_is_built_on_a_guess() {
         // After the guess there is a third source that is ignored.
@@ -457,7 +458,7 @@ mod tests {
         assert_eq!(done.text, "vadd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b;\n");
         let again = fixed(&done.text, Applicability::Unsafe);
         assert_eq!(again.text, "vadd.s32.s32.s32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
-        // Ordinary PTX does not replace a guess, either.
+        // A guess is not replaced by ordinary PTX, either.
         let options = CheckOptions::default()
             .with_target(Some(crate::isa::Target::sm(90)))
             .with_rules(crate::diagnostic::RuleSet::DEFAULT.with(Code::EmulatedInstruction));
@@ -468,7 +469,7 @@ mod tests {
             let done = fix(guessed, &options, Applicability::Unsafe);
             assert_eq!((done.text.as_str(), done.codes.len()), (legal, 1));
         }
-        // Remaining errors are fixed, but not where another instruction was meant.
+        // Remaining errors are fixed, except in a statement where the fix guessed the instruction.
         let done = fixed("vadd.u32.u32.u64 d, a, b.b4;", Applicability::Unsafe);
         assert_eq!(done.text, "vadd.u32.u32.u32 d, a, b.b3;");
         let done = fixed("vaddd.u32.u32.u64 d, a, b;", Applicability::Unsafe);

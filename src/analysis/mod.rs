@@ -424,7 +424,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
     }
 
-    /// Takes notice of the `.target` in force.
+    /// Notes the `.target` in force.
     fn aim(&mut self, target: Option<Target>) {
         if self.target != target {
             self.target = target;

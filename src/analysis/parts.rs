@@ -232,8 +232,8 @@ pub(crate) fn parse_part<'p>(
     is_clean.then_some(module)
 }
 
-/// The functions around a place of a text as a module, and the offset where they start.
-/// Functions before and after them are taken to be sound.
+/// The functions around a place of a text as a module, and the offset where they start. Functions
+/// before and after them are assumed to have no errors.
 pub(crate) fn parse_near<'s>(
     source: &'s str,
     place: Span,
@@ -526,7 +526,7 @@ mod tests {
             let text = [head, before, &clean, &behind].concat();
             assert_eq!(count_in_parts(&text, 1, &options), None, "{text}");
         }
-        // The survey takes the text that the marker quotes for a directive.
+        // The survey mistakes the quoted text of the line marker for a directive.
         let marker = "# 1 \"x\n;\n.target sm_20\nret \"\n";
         let quoting = function(&format!("vadd.s32.s32.s32 a, a,\n{marker}a;// \"\nret;"));
         assert_eq!(count_in_parts(&[head, &quoting, &clean].concat(), 1, &options), None);

@@ -82,9 +82,9 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SuppressionScope {
     File,
-    /// A line, from 0, beside the comment.
+    /// The line beside the comment, counted from 0.
     Beside(usize),
-    /// A line, from 0, below the comment.
+    /// The line below the comment, counted from 0.
     Below(usize),
 }
 
@@ -477,7 +477,7 @@ mod tests {
         assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
         assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
         assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
-        // A blank line separates it from the next statement.
+        // A blank line separates the comment from the next statement.
         let apart = format!("// vptx: ignore[V501]\n\n{DIFFERS}");
         assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
         assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);

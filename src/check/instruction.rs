@@ -80,7 +80,7 @@ pub(crate) fn check(
     (instruction, checked.names)
 }
 
-/// The declared types of a statement's registers, as far as it parses.
+/// The declared types of a statement's registers, as far as the statement parses.
 fn declared(source: &str, statement: &WantedStatement<'_>, context: &Context<'_>) -> DeclaredTypes {
     let mut declared = DeclaredTypes::default();
     let start = match &statement.parsed {

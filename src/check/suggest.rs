@@ -367,7 +367,7 @@ mod tests {
                     continue;
                 }
                 let advice = advice(&name).unwrap_or_else(|| panic!("{name}"));
-                // Whole statements are legal.
+                // All whole statements in advice are legal.
                 for statement in advice.split('`').filter(|it| it.starts_with('v')) {
                     let is_name = Mnemonic::from_text(statement).is_some();
                     let legal = statement.parse::<crate::Instruction>().is_ok();

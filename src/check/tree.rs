@@ -61,8 +61,8 @@ impl Statement<'_> {
 }
 
 impl Tree<'_> {
-    /// The statements that are, or were meant to be, video instructions, in the order of the
-    /// text: each with what [`Statement::video`] gives.
+    /// The statements that are, or were meant to be, video instructions, in the order of the text:
+    /// each with the result of [`Statement::video`].
     pub fn video_instructions(
         &self,
     ) -> impl Iterator<Item = (Statement<'_>, Result<CheckedInstruction, Vec<Diagnostic>>)> {

@@ -190,7 +190,7 @@ impl Baseline {
         path.to_string_lossy().replace('\\', "/")
     }
 
-    /// The number of known findings that are gone from the files that were read.
+    /// The number of known findings that this run did not find again in the files that it read.
     pub(super) fn gone<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> usize {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         self.known

@@ -83,7 +83,7 @@ enum Emit {
 }
 
 impl Emit {
-    /// The ending of files.
+    /// The ending of files with this form.
     fn ending(self) -> &'static str {
         match self {
             Emit::Ir => "ir",

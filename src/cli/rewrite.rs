@@ -268,7 +268,7 @@ pub(super) struct Rewriting {
     notes: Vec<(u32, String)>,
 }
 
-/// Replacements in a part of a text that starts at an offset.
+/// The replacements in one part of a text. `start` is the offset of the part.
 struct Replaced {
     start: usize,
     /// Spans of the part in order, and the places of their replacements in `text`.

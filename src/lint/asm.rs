@@ -23,9 +23,9 @@ pub(crate) struct AsmSubject<'a, 't> {
     pub(crate) context: &'a Context<'t>,
     /// Whether something outside of an `asm` may declare a register.
     pub(crate) may_declare: &'a dyn Fn(&str, Span) -> bool,
-    /// How the instruction is written, if it can be read.
+    /// The raw tree of the instruction, if it can be read.
     pub(crate) raw: Option<&'a RawInstruction>,
-    /// The instruction and how it is written, if it is legal.
+    /// The raw tree and the instruction, if the instruction is legal.
     pub(crate) legal: Option<(&'a RawInstruction, &'a Instruction)>,
 }
 

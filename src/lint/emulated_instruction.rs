@@ -8,7 +8,7 @@ use crate::video::Semantics;
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::EmulatedInstruction], documented: false, find };
 
-/// The replacement is shown up to this many lines.
+/// At most this many lines of the replacement are shown.
 const SHOWN: usize = 12;
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
@@ -100,7 +100,7 @@ pub(super) fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGrou
 fn shown(block: &str) -> String {
     let lines = || block.lines();
     let indented = |line: &str| line.len() - line.trim_start().len();
-    // The first line follows the indentation of its place.
+    // The first line stands after the indentation that the source already has.
     let common = lines().skip(1).map(indented).min().unwrap_or(0);
     let mut shown: Vec<&str> =
         lines().map(|line| line.get(common.min(indented(line))..).unwrap_or(line)).collect();

@@ -113,7 +113,7 @@ pub(super) fn is_notable(instruction: &Instruction) -> bool {
         || matches!(instruction.tail(), Some(Tail::Secondary { c: Operand::Immediate(_), .. }))
 }
 
-/// The same instruction without `.sat`, if it has one.
+/// The same instruction without `.sat`. `None` if it has no `.sat`.
 fn unsaturated(instruction: &Instruction) -> Option<Instruction> {
     let mut operation = instruction.operation.clone();
     let saturate = match &mut operation {

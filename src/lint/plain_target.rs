@@ -1,4 +1,4 @@
-//! V603: a kind of the target has shorter code for the instruction.
+//! V603: plain targets whose kind with the suffix `f` has shorter code for the instruction.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};

@@ -23,7 +23,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-/// The first of `a` and `b`, as 0 and 1, of which no lane is selected.
+/// The number of the first source of which no lane is selected: 0 for `a`, 1 for `b`.
 fn unread(operands: &SimdOperands) -> Option<usize> {
     if operands.a == operands.b {
         return None;

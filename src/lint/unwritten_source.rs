@@ -1,4 +1,4 @@
-//! V904: sources of video instructions that are not written on some path before.
+//! V904: sources of video instructions that some path to the instruction does not write.
 
 use super::structure::FunctionSubject;
 use crate::diagnostic::{Code, Diagnostic};

@@ -24,8 +24,8 @@ pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Ho
     Some(Hover { markdown: small(&hover.markdown), ..hover })
 }
 
-/// A page for a small window: bold lines in place of headings, and fences around blocks, which
-/// some editors would colour as code.
+/// A page for a small window. Bold lines replace headings. Indented blocks get fences, as some
+/// editors would colour them as code otherwise.
 fn small(page: &str) -> String {
     let is_indented = |line: &str| line.starts_with("    ");
     let mut text = String::new();

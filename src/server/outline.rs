@@ -159,7 +159,7 @@ fn is_shown(symbol: &Symbol) -> bool {
     }
 }
 
-/// The words before the name, such as `.visible .entry`.
+/// The words before the name of a symbol, such as `.visible .entry`.
 fn detail(tree: &Tree<'_>, symbol: &Symbol) -> String {
     let words = match tree.statement_at(symbol.name.start).map(Statement::kind) {
         Some(StatementKind::Function(function)) => function.head(),

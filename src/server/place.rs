@@ -94,7 +94,7 @@ impl NameAt<'_> {
         self.here.symbol().map(|symbol| self.names.symbol(symbol))
     }
 
-    /// The operand of the `asm` statement that the name stands for.
+    /// The `asm` operand that the name stands for.
     fn operand(&self) -> Option<Span> {
         let asm = self.asm.as_ref().filter(|_| self.here.symbol().is_none())?;
         let own = asm.operands.iter().find(|operand| operand.placeholder == self.name())?;
@@ -107,7 +107,7 @@ impl NameAt<'_> {
         symbol.or_else(|| self.operand())
     }
 
-    /// The text of the declaration; of a function, its header.
+    /// The text of the declaration. For a function, this is the header.
     pub(super) fn declared(&self) -> Option<&str> {
         Some(self.symbol()?.declaration.text(self.text()))
     }

@@ -327,7 +327,7 @@ impl Server {
         self.reload();
     }
 
-    /// Reads the settings again, and drops findings made under the old ones.
+    /// Reads the settings again, and drops findings made under the old settings.
     fn reload(&mut self) {
         self.finder = match Finder::new(self.options.config.as_deref(), false) {
             Ok(finder) => Some(finder),
@@ -402,7 +402,7 @@ impl Server {
         }
     }
 
-    /// Asks the client to watch files of settings.
+    /// Asks the client to watch settings files.
     fn watch(&mut self) {
         if self.client.watches {
             let watchers = json!([{ "globPattern": format!("**/{FILE}") }]);

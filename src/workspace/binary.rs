@@ -139,7 +139,7 @@ pub(crate) enum Content {
     Binary(Box<dyn Seekable>),
 }
 
-/// Why a file is neither. The message goes after `cannot read FILE:`.
+/// Why a file is neither PTX nor a binary. The message goes after `cannot read FILE:`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ContentError {
     /// The message of the system.

@@ -18,7 +18,7 @@ pub(crate) enum FileError {
     Unnamed { action: &'static str, why: String },
     #[error("`{0}` is larger than the limit of 4 GiB")]
     TooLarge(String),
-    /// Two texts of binaries have the same file.
+    /// Two texts of binaries would be written to the same file.
     #[error("`{text}`: another text has the file `{name}`")]
     Taken { text: String, name: String },
 }

@@ -114,7 +114,7 @@ pub(crate) fn replace(
     })
 }
 
-/// Creates a file that does not exist.
+/// Creates a file, which must not exist yet.
 pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
     contents.write_to(new.file())?;
@@ -253,7 +253,7 @@ mod attributes {
 /// The kinds of files that may be opened for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// A file of any kind, because the user named it. Reading waits for a pipe.
+    /// A file of any kind, because the user named it. Reading a pipe waits for its writer.
     Named,
     /// A regular file, directly or by a link.
     Regular,
@@ -309,7 +309,7 @@ pub(crate) fn read_bounded(
     Ok((bytes.len() <= limit).then_some(bytes))
 }
 
-/// The text of a file that belongs to vptx, and a stamp to detect later changes.
+/// The text of one of vptx's own files, such as settings, and a stamp to detect later changes.
 pub(crate) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
     let (file, data) = access.open(path)?;
     let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {

@@ -94,8 +94,8 @@ pub(crate) struct WalkRules {
 /// device with such a name, perhaps without end.
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
 
-/// The first entry of a folder with the name of an ignore file that is neither a regular file nor a
-/// folder.
+/// The first entry of a folder that has the name of an ignore file, but is neither a regular file
+/// nor a folder.
 fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
     let files = IGNORE_FILES.iter().map(|name| folder.join(name));
     files

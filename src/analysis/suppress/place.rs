@@ -16,8 +16,8 @@ pub(super) fn scopes(
     let before = before(source, language, comments);
     let last_line = |comment: Span| index.line(comment.end.saturating_sub(1).max(comment.start));
     let mut scopes = vec![SuppressionScope::File; comments.len()];
-    // For the next comment: whether code follows on its line, and the line that it would be
-    // about if no code came before it.
+    // For the next comment: whether code follows on its line, and the line that the comment would
+    // be about if no code came before it.
     let mut next: Option<(bool, usize)> = None;
     for (at, &comment) in comments.iter().enumerate().rev() {
         let end = comments.get(at + 1).map_or(source.len(), |next| next.start as usize);

@@ -71,7 +71,7 @@ pub(super) struct CheckedFile {
     pub(super) skipped: Vec<Skipped>,
     /// Messages about requested targets or versions that are not known.
     pub(super) unknown: Vec<String>,
-    /// Findings that fail a run in addition to errors.
+    /// Findings that make a run fail, in addition to errors.
     pub(super) denied: Vec<Denied>,
     /// The options for a second check, if there are too many findings to keep.
     pub(super) many: Option<CheckOptions>,

@@ -247,7 +247,7 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Writes the baseline, or reports that it has findings which are gone.
+    /// Writes the baseline, or reports how many of its findings are gone.
     fn conclude_baseline(&mut self) -> io::Result<()> {
         let Some(baseline) = &self.run.baseline else { return Ok(()) };
         let quiet = self.arguments.quiet;

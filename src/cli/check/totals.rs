@@ -54,8 +54,8 @@ impl Totals {
         }
     }
 
-    /// Adds findings of a file. Those that match `denied` make the run fail even if
-    /// they are no errors.
+    /// Adds findings of a file. Findings that match `denied` make the run fail even if they are no
+    /// errors.
     pub(super) fn add_findings(&mut self, denied: &[Denied], found: &[Diagnostic]) {
         self.counts.add(found);
         for diagnostic in found {

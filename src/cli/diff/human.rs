@@ -14,7 +14,7 @@ use crate::source::Span;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) color: bool,
-    /// The columns for both texts side by side.
+    /// The number of columns, if both texts are printed side by side.
     pub(super) side_by_side: Option<usize>,
 }
 
@@ -29,7 +29,7 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
 /// Lines with more bytes are shortened, such as lines of large tables.
 const LONG: usize = 2000;
 
-/// Columns for each block that a statement stands in.
+/// The columns of indentation for each block around a statement.
 const INDENT: usize = 4;
 
 /// The heading with the names of both texts.

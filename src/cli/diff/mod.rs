@@ -145,7 +145,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
 }
 
-/// The texts of a run, and how it prints.
+/// The texts of a run, and how the run prints differences.
 struct Run<'a> {
     arguments: &'a Arguments,
     style: Style,

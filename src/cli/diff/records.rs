@@ -51,7 +51,7 @@ struct LineRecord<'r> {
     text: &'r str,
 }
 
-/// A place in a text, in bytes; with its line, from 1.
+/// A place in a text: its line, from 1, and its bytes.
 #[derive(Serialize)]
 struct Place {
     line: u32,

@@ -38,7 +38,7 @@ impl Prepared {
         self.programs.iter().any(|program| program.reads(Input::ALL[place]))
     }
 
-    /// The name of a place. If its register has another name, both are given.
+    /// The name of a source, such as `a`. If its register has another name, both names are given.
     fn name(&self, place: usize) -> String {
         let letter = Input::ALL[place].text();
         match &self.registers.sources[place] {
@@ -47,7 +47,7 @@ impl Prepared {
         }
     }
 
-    /// The words of the three places. A register in several places has one word.
+    /// The words of the three sources. Sources in the same register have the same word.
     fn words(&self, given: [Option<u32>; 3]) -> Result<[u32; 3], Failure> {
         let mut words = [0; 3];
         for (place, word) in words.iter_mut().enumerate() {
@@ -300,8 +300,8 @@ fn not_by(separator: &str) -> String {
     format!("tabs must stand between columns, not {separator}")
 }
 
-/// The separator of values that follow the instruction in the same column. `None` if there are
-/// none.
+/// The separator of values that follow the instruction in the same column. `None` if there are no
+/// such values.
 fn values_after(text: &str) -> Option<&'static str> {
     text.split_once(';').and_then(|(_, rest)| separator(rest))
 }

@@ -22,7 +22,7 @@ struct Texts<'t, 'f> {
     status: u8,
     written: usize,
     rewritten: usize,
-    /// Machine instructions of the rewritten instructions that were measured.
+    /// The numbers of machine instructions for the rewritten instructions whose costs are known.
     before: usize,
     after: usize,
 }
