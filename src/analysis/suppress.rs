@@ -39,7 +39,8 @@ pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut V
 }
 
 /// The findings that no comment suppresses. Use this for the findings of custom rules, which the
-/// options name: [`check`](super::check) has already done it for the rules of vptx.
+/// options name: [`check`](super::check) already leaves out suppressed findings of the rules of
+/// vptx.
 pub fn unsuppressed(
     source: &str,
     options: &CheckOptions,

@@ -412,7 +412,8 @@ fn width() -> usize {
     columns().clamp(40, 160)
 }
 
-/// The columns of the terminal: COLUMNS if set, otherwise 80.
+/// The columns of the terminal: COLUMNS if it is set, otherwise the width of the terminal,
+/// otherwise 80.
 fn columns() -> usize {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     std::env::var("COLUMNS")

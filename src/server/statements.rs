@@ -87,8 +87,8 @@ pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
     read_module(&asm.text, &CheckOptions::errors_only()).0.into_statements()
 }
 
-/// The instruction of an `asm` statement at an offset of the source. Its spans are places in the
-/// source.
+/// The instruction of an `asm` statement that stands at an offset of the source. Its spans are
+/// places in the source.
 pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<FoundInstruction> {
     let own = in_template(asm);
     let holds = |statement: &&VideoStatement| {

@@ -82,7 +82,7 @@ fn in_module(source: &str, part: Span) -> Vec<Token> {
     tokens
 }
 
-/// The tokens of the statements that touch a part.
+/// All tokens of every statement that touches a part of the text.
 fn of_tree(tree: &Tree<'_>, part: Span) -> Vec<Token> {
     let names = Names::of(tree);
     let uses = names.uses().iter().peekable();

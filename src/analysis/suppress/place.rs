@@ -65,7 +65,7 @@ fn before(source: &str, language: Language, comments: &[Span]) -> Vec<bool> {
     comments.iter().map(has_code_before).collect()
 }
 
-/// Whether a part of a line outside comments has code.
+/// Whether a part of a line has code. The part must not have comments.
 fn has_code(text: &str, language: Language) -> bool {
     let text = text.trim();
     // A backslash that joins the lines of a macro is not code.

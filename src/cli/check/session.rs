@@ -158,8 +158,7 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Reports findings of one input. Returns whether any are new compared with the
-    /// baseline.
+    /// Reports findings of one input. Returns whether any of them is missing in the baseline.
     fn report_found(
         &mut self,
         checked: &CheckedFile,
