@@ -28,8 +28,8 @@ const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Befor
 /// Writes comments that suppress all findings about statements. Other findings stay:
 /// no comment can suppress them.
 ///
-/// A comment is written at the end of the line, or above it if the line has no room. If
-/// there is a comment already, the codes go into that. A notebook stays as it is.
+/// A comment is written at the end of the line, or above it if the line has no room. If such a
+/// comment is already there, the codes are added to it. A notebook stays as it is.
 pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     let mut done = Fixed::unmade(source, options);
     // JSON has no comments.
@@ -62,7 +62,7 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
 /// The text to write at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Insertion {
-    /// More codes of a comment.
+    /// More codes for a comment that already suppresses some.
     More,
     /// `// …` at the end of a line.
     Line,
@@ -72,18 +72,19 @@ enum Insertion {
     Above,
     /// `/* … */ \` on a line of its own.
     BlockAbove,
-    /// `/* … */` before something.
+    /// `/* … */` before a statement.
     Before,
 }
 
 struct Writing<'s> {
     source: &'s str,
     language: Language,
-    /// The parts that are CUDA sources.
+    /// The places of CUDA sources inside string literals.
     inner: Vec<Span>,
     comments: Vec<Span>,
     suppressions: Suppressions,
-    /// The offset for more codes in a comment, by the line that the comment is about.
+    /// Where more codes can go into a comment. The key says whether the comment stands above the
+    /// line that it is about, and gives that line.
     lists: BTreeMap<(bool, usize), u32>,
 }
 
@@ -112,14 +113,15 @@ impl<'s> Writing<'s> {
         (self.suppressions.index.line(span.start), self.suppressions.index.line(last))
     }
 
-    /// The edits that suppress findings in one way, as far as possible.
+    /// The edits that suppress findings with comments at one kind of place. They leave out findings
+    /// for which this is impossible.
     fn edits(&self, way: Way, found: &[&Diagnostic]) -> Vec<Edit> {
         let mut wanted: BTreeMap<(u32, Insertion), BTreeSet<Code>> = BTreeMap::new();
         for diagnostic in found {
             let Some(statement) = diagnostic.statement else {
                 continue;
             };
-            // An `asm` has many instructions; each has its own line.
+            // An `asm` has many instructions, so the comment belongs to the line of the finding.
             let own = if self.language == Language::Ptx { statement } else { diagnostic.span };
             if let Some(place) = self.place(way, own, statement) {
                 wanted.entry(place).or_default().insert(diagnostic.code);
@@ -153,7 +155,7 @@ impl<'s> Writing<'s> {
         (span.start, span.text(self.source).trim_end_matches(['\n', '\r']))
     }
 
-    /// The end of a line that has no comment.
+    /// The end of a line. `None` if the line has a comment, or cannot have one.
     fn end(&self, line: usize) -> Option<(u32, Insertion)> {
         let (start, text) = self.line(line);
         let end = start + text.len() as u32;
@@ -170,7 +172,7 @@ impl<'s> Writing<'s> {
         Some((start + words.trim_end().len() as u32, kind))
     }
 
-    /// The start of a line.
+    /// The start of a line. `None` if no comment can stand above the line.
     fn above(&self, line: usize) -> Option<(u32, Insertion)> {
         let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
         let kind = match self.language {
@@ -182,7 +184,7 @@ impl<'s> Writing<'s> {
         Some((self.line(line).0, kind))
     }
 
-    /// The start of a comment here.
+    /// The characters that start a comment at an offset.
     fn mark(&self, at: u32) -> &'static str {
         match self.language {
             Language::Python | Language::Mojo | Language::Julia
@@ -205,7 +207,7 @@ impl<'s> Writing<'s> {
         let text = match kind {
             Insertion::More => format!(", {names}"),
             Insertion::Line => {
-                // No blanks at the end of a line.
+                // The edit also removes the blanks at the end of the line.
                 let blanks = indent().len() as u32;
                 return Edit::replace(Span::new(at, at + blanks), format!(" {mark} {words}"));
             }
@@ -217,7 +219,8 @@ impl<'s> Writing<'s> {
         Edit::insert(at, text)
     }
 
-    /// The edits that write a comment, and do not write into a string or another comment.
+    /// The edits that write a separate comment. Edits inside a string or another comment are left
+    /// out.
     fn effective(&self, edits: Vec<(Insertion, Edit)>) -> Vec<Edit> {
         let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
         let text = applied(self.source, &all);

@@ -16,9 +16,9 @@ use crate::syntax::{
     Context, Handler, OperandClass, Problem, SymbolKind, Token, TokenKind, WantedStatement, read_in,
 };
 
-/// Checks the video instructions in a source that is text. Calls `count` for each of them,
-/// and `take` with the findings of each `asm`, and of each module in a string, in the order of
-/// the text.
+/// Checks the video instructions in a source of another language, except in notebooks. Calls
+/// `count` for each instruction, and `take` with the findings of each `asm`, and of each module in
+/// a string, in the order of the text.
 pub(super) fn visit(
     source: &str,
     host: Host,
@@ -31,7 +31,7 @@ pub(super) fn visit(
     let stated;
     let mut options = options;
     if options.ptx_version.is_none() {
-        // Code that compiles for all targets has the PTX version of the newest.
+        // Code that compiles for all targets has the PTX version that came with the newest target.
         let version = options.targets.iter().map(|target| target.since()).max();
         stated = options.clone().with_ptx_version(version);
         options = &stated;
@@ -41,14 +41,14 @@ pub(super) fn visit(
     let joined = options.headers.as_ref().filter(|_| host == Host::C);
     let joined = joined.and_then(|find| Joined::new(source, find));
     let registers = DeclaredWords::new(joined.as_ref().map_or(source, Joined::text));
-    // What is not read stands before the findings that follow it.
+    // Hands over findings. Findings on unread statements that stand before them go first.
     let mut hand = |found: Vec<Diagnostic>| {
         let first = found.first().map(|it| it.span);
         let before = iter::from_fn(|| unread.next_if(|it| Some(it.span) < first));
         let all = before.collect::<Vec<_>>().into_iter().chain(found).collect();
         take(all);
     };
-    // Most sources have none.
+    // Only the rule on unwritten outputs needs `asm` without video instructions.
     let every = options.every_module && options.rules.contains(Code::AsmOutputUnwritten);
     let initial = if every { None } else { Some(b'v') };
     for asm in embed::statements_with(source, joined.as_ref(), host, initial) {
@@ -64,9 +64,9 @@ pub(super) fn visit(
     take(unread.collect());
 }
 
-/// Reads the video instructions of an `asm` statement of a source: a module of its text, and the
-/// findings that [`check`](super::check) has for it, which are placed in the source. No comment
-/// suppresses them; see [`unsuppressed`](super::unsuppressed).
+/// Reads the video instructions of an `asm` statement. Returns a module of the statement's text,
+/// and the findings of [`check`](super::check) on the statement, placed in the source. Comments do
+/// not suppress these findings; see [`unsuppressed`](super::unsuppressed).
 ///
 /// ```
 /// use vptx::analysis::parse_asm;
@@ -127,7 +127,7 @@ fn one(
         EmbeddedChecker { asm, machine, operands, may_declare, source, checker, found, statements };
     read_in(&asm.text, context, &mut checker);
     let EmbeddedChecker { operands, statements, found, .. } = &checker;
-    // Where operands are mistaken for others, what is written is not what was meant.
+    // If operands are confused with each other, the text does not show the intended data flow.
     if found.is_empty()
         && checker.checker.diagnostics.iter().all(|it| it.severity < Severity::Error)
     {
@@ -147,7 +147,7 @@ fn one(
     diagnostics.extend(found.into_iter().map(|found| in_source(asm, source, headers, found)));
     sort(&mut diagnostics);
     if asm.is_expanded() {
-        // An argument may be used several times.
+        // A macro may use an argument several times, with the same finding each time.
         let what = |it: &Diagnostic| (it.span, it.code, it.message.clone());
         diagnostics.dedup_by_key(|it| what(it));
     }
@@ -182,13 +182,13 @@ fn check_module(
     found
 }
 
-/// The place of an operand's declaration, which lies after the text.
+/// A span that stands for the declaration of an operand. It lies after the end of the text.
 fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
     let at = (asm.text.len() + operand) as u32;
     Span::new(at, at + 1)
 }
 
-/// The symbol that a constraint gives its operand.
+/// The kind of symbol that an operand is, by its constraint.
 fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     let constraint = operand.constraint.as_str();
     if asm.convention() == Convention::Rust {
@@ -203,7 +203,7 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
         };
     }
     let class = constraint.trim_start_matches(['=', '+', '&', '%']);
-    // The same place as another operand.
+    // A number as the constraint: the operand shares the register of the operand with this number.
     if let Some(other) = class.parse::<usize>().ok().and_then(|at| asm.operands.get(at))
         && !other.constraint.ends_with(|c: char| c.is_ascii_digit())
     {
@@ -222,7 +222,8 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     }
 }
 
-/// The `asm` statements of a source that are not read, in order, if they are asked for.
+/// The findings on `asm` statements and strings that are not read, in order. None if the rule is
+/// off.
 fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
     if !options.rules.contains(Code::UnreadAsm) {
         return Vec::new();
@@ -299,8 +300,8 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         (self.checker.sink)(statement);
     }
 
-    // Blocks may be opened in one `asm` and closed in another. Other instructions are not
-    // judged.
+    // Such problems are not reported: blocks may be opened in one `asm` and closed in another, and
+    // other instructions are not judged.
     fn problem(&mut self, _: Problem) {}
 }
 
@@ -310,8 +311,8 @@ impl EmbeddedChecker<'_, '_> {
     }
 }
 
-/// The label at the definition of the macro that makes a part of the text of an `asm`. A
-/// definition in a header is named at the statement.
+/// The label at the definition of the macro that a part of an `asm` text comes from. If a header
+/// defines the macro, the label is at the statement and names the header.
 fn defined(asm: &Asm<'_>, source: &str, headers: Option<&Joined>, span: Span) -> Option<Label> {
     let (span, name) = asm.definition(span)?;
     let name_text = name.text(headers.map_or(source, Joined::text));
@@ -345,7 +346,7 @@ impl<'a> Machine<'a> {
         let text = |token: &Token| token.span().text(&self.asm.text);
         let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
         let Some(opcode) = words.clone().next().map(text) else {
-            // It is wanted for its types.
+            // The reader wants this statement for its types, not for its opcode.
             return true;
         };
         let modifiers = words.skip(1).take_while(|token| token.kind() == TokenKind::Dot);
@@ -359,7 +360,7 @@ impl<'a> Machine<'a> {
         if types > 1 {
             return true;
         }
-        // It names operands of the `asm`, and ends as PTX does.
+        // With fewer types, it must name an operand of the `asm`, and end as PTX does.
         let complete = tokens.last().is_some_and(|last| last.is(b';'));
         let names_operand = |token: &Token| {
             is_operand(text(token))
@@ -387,7 +388,7 @@ impl<'a> Machine<'a> {
             let (word, dot) = (text(token), std::mem::replace(&mut before, text(token)) == ".");
             match token.kind() {
                 TokenKind::Dot => MODIFIERS.contains(&word),
-                // `. s32` is a modifier.
+                // In `. s32`, the word is a modifier.
                 TokenKind::Ident => !dot && is_register(word) && !is_operand(word),
                 _ => word == "#",
             }
@@ -396,7 +397,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A finding in the text of an `asm`, as one in the source.
+/// Moves a finding from the text of an `asm` to the source.
 fn in_source(
     asm: &Asm<'_>,
     source: &str,
@@ -407,7 +408,8 @@ fn in_source(
         Some(operand) if !span.is_empty() => asm.operands[operand].span,
         _ => asm.source_span(span),
     };
-    // The name of an operand can be longer than its number.
+    // An operand's name in the source can be longer than its number, so the length is limited
+    // again.
     let spelled = |text: &str| bounded(asm.spelled(text));
     let fix = |fix: Fix| {
         let edits = fix.edits.iter().map(|edit| {

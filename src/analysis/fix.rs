@@ -8,7 +8,8 @@ use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Severity, applied};
 use crate::source::Span;
 
-/// The most rounds of safe fixes, and then of all fixes. Each may make room for others.
+/// The most rounds of safe fixes, and the most rounds of all fixes after them. A fix may make
+/// further fixes possible.
 const ROUNDS: usize = 100;
 
 /// How often a round is tried again, without the fixes that made a statement worse.
@@ -42,18 +43,17 @@ impl Fixed {
     }
 }
 
-/// Makes the fixes of all findings, in rounds, until none is left. With
-/// [`Applicability::Safe`], it makes only fixes that keep the meaning. With
-/// [`Applicability::Unsafe`], it then also makes the fix of each finding that offers a
-/// single one. It makes no fix that would bring its statement, or the text, more errors.
-/// If a fix guesses a mnemonic or modifier, no other fix changes that statement: a person
-/// should review the guess first.
+/// Makes the fixes of all findings, in rounds, until none is left. With [`Applicability::Safe`], it
+/// makes only fixes that keep the meaning. With [`Applicability::Unsafe`], it then also makes the
+/// fix of each finding that offers exactly one. It makes no fix that adds errors to the fixed
+/// statement or to the text. If a fix guesses a mnemonic or modifier, no other fix changes that
+/// statement: a person should review the guess first.
 pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
     fix_new(source, options, most, |_| Vec::new())
 }
 
-/// Like [`fix`], without the fixes of findings that are known. `known` says for each finding of
-/// the text whether it is; where it says nothing, none is.
+/// Like [`fix`], but leaves known findings alone. `known` returns a flag for each finding of the
+/// text, which is true if the finding is known. Findings without a flag are new.
 pub(crate) fn fix_new(
     source: &str,
     options: &CheckOptions,
@@ -70,8 +70,8 @@ pub(crate) fn fix_new(
     fixer.fixed
 }
 
-/// How many findings of a checked text [`fix_new`] fixes: with safe fixes, and how many
-/// more with all.
+/// How many findings of a checked text [`fix_new`] fixes: with safe fixes, and how many more with
+/// all fixes.
 pub(crate) fn offers(
     source: &str,
     options: &CheckOptions,
@@ -90,8 +90,8 @@ pub(crate) fn offers(
     [safe, fixer.fixed.codes.len() - safe]
 }
 
-/// The fix that a tool may make if only one can be meant: a safe one, or with
-/// [`Applicability::Unsafe`] the only one.
+/// The fix that a tool may make without asking: a safe fix, or with [`Applicability::Unsafe`] the
+/// only fix.
 pub fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
     let safe = fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
     let only = match fixes {
@@ -118,7 +118,7 @@ struct Choice<'d> {
     /// The number of the finding.
     at: usize,
     fix: &'d Fix,
-    /// The span of its edits, without text that is inserted elsewhere.
+    /// The span of the edits of the fix. Insertions elsewhere do not count.
     hull: Span,
     /// The statement it changes.
     zone: Span,
@@ -128,8 +128,8 @@ struct Choice<'d> {
 #[derive(Clone, Copy, Debug)]
 struct Guess {
     zone: Span,
-    /// Whether the fix guessed a mnemonic or a modifier. If so, nothing more is fixed in the
-    /// statement; otherwise only errors are.
+    /// Whether the fix guessed a mnemonic or a modifier. If so, the statement gets no more fixes;
+    /// otherwise, only fixes of errors.
     names: bool,
 }
 
@@ -149,7 +149,7 @@ impl Guess {
     }
 }
 
-/// The span of edits, without those that insert text elsewhere.
+/// The span of edits. Insertions elsewhere do not count.
 fn hull(edits: &[Edit]) -> Option<Span> {
     let mut replaced = edits.iter().filter(|edit| !edit.span.is_empty());
     match (replaced.next(), replaced.next_back()) {
@@ -193,8 +193,8 @@ impl<'o> Fixer<'o> {
         }
     }
 
-    /// Makes one fix in each statement that has fixes, unless it brings the statement more
-    /// errors. Returns false if there is no fix to make.
+    /// Makes one fix in each statement that has fixes, unless the fix adds errors to the statement.
+    /// Returns false if there is no fix to make.
     fn round(&mut self, most: Applicability) -> bool {
         let mut rejected = HashSet::new();
         for trial in 0..TRIALS {
@@ -256,7 +256,7 @@ impl<'o> Fixer<'o> {
                 (!is_known).then_some(Choice { diagnostic, at, fix, hull, zone })
             })
             .filter(|choice| {
-                // Fixes of one statement have the same start.
+                // Zones that overlap have the same start, so their ends are in order, too.
                 let before = self.guesses.partition_point(|it| it.zone.end < choice.zone.start);
                 !self.guesses[before..]
                     .iter()
@@ -283,8 +283,8 @@ impl<'o> Fixer<'o> {
         batch
     }
 
-    /// The fixes of a batch that bring their statements more errors. If no statement has
-    /// more errors but the text has, half of the batch.
+    /// The fixes of a batch that add errors to their statements. If no statement has more errors
+    /// but the text has, the second half of the batch.
     fn worse(&self, batch: &[Choice<'_>], left: &[Diagnostic], shift: &Moves) -> Vec<usize> {
         let before = self.errors(&self.fixed.left);
         let after = self.errors(left);
@@ -298,8 +298,9 @@ impl<'o> Fixer<'o> {
         worse
     }
 
-    /// The places of the errors, in order: the start of their statement, or their own place
-    /// in CUDA, where a statement may hold several of PTX.
+    /// The offsets of the errors, in order. In PTX, the offset of an error is the start of its
+    /// statement. In other languages, it is the start of the error, as an `asm` may hold several
+    /// PTX statements.
     fn errors(&self, diagnostics: &[Diagnostic]) -> Vec<u32> {
         let ptx = self.options.language == Language::Ptx;
         let mut places: Vec<u32> = diagnostics
@@ -312,7 +313,7 @@ impl<'o> Fixer<'o> {
     }
 }
 
-/// How many of the places, which are in order, are in a span.
+/// How many of the sorted places are in a span.
 fn count(places: &[u32], span: Span) -> usize {
     let end = span.end.max(span.start + 1);
     let before = |offset: u32| places.partition_point(|&place| place < offset);
@@ -332,7 +333,8 @@ impl<'s> Zones<'s> {
         Zones { text, language, last: None }
     }
 
-    /// The statement, from that of a finding and the span of its edits.
+    /// The statement that a fix changes, given the statement of its finding and the span of its
+    /// edits.
     fn of(&mut self, statement: Option<Span>, hull: Span) -> Span {
         let Some(statement) = statement else {
             return hull;
@@ -345,7 +347,7 @@ impl<'s> Zones<'s> {
         let (_, comments) = *self
             .last
             .insert(last.unwrap_or_else(|| (whole, whole.text(self.text).contains(['/', '#']))));
-        // A `;` that may be in a comment does not count.
+        // A `;` may be in a comment, so it does not show where a statement ends.
         if comments {
             return whole;
         }
@@ -359,7 +361,7 @@ impl<'s> Zones<'s> {
 /// Moves places as edits move them.
 struct Moves {
     /// For each edit, in order: its span, and how far everything after it moves, modulo 2^32
-    /// because that may be backwards.
+    /// because text may move backwards.
     moves: Vec<(Span, u32)>,
 }
 
@@ -373,7 +375,8 @@ impl Moves {
         Moves { moves: moves.collect() }
     }
 
-    /// Moves a span whose ends no edit crosses. Text inserted at its end becomes part of it.
+    /// Moves a span whose ends no edit crosses. Text inserted at the end of the span becomes part
+    /// of the span.
     fn span(&self, span: Span) -> Span {
         let moved = |offset: u32, passed: usize| {
             let by = passed.checked_sub(1).map_or(0, |last| self.moves[last].1);
@@ -412,10 +415,10 @@ mod tests {
         found.iter().filter(|found| found.severity == Severity::Error).count()
     }
 
-    /// Tests it beside other errors, which fixes remove, and alone.
+    /// Tests a fix that adds errors, alone and beside other errors that fixes remove.
     #[test]
     fn no_statement_gets_more_errors() {
-        // As `vmin2` it lacks a type and `c`, and its selector is wrong.
+        // Read as `vmin2`, it lacks a type and `c`, and its selector is wrong.
         let bad = "vmim2.u32.u32 d, a.b0, b;\n";
         let good = "vadd.u32.u32.u64 d, a, b;\nvad4.u32.u32.u32 d, a, b, c;\n";
         assert_eq!((errors(bad), errors(&bad.replace("vmim2", "vmin2"))), (1, 3));
@@ -446,7 +449,7 @@ mod tests {
         }
     }
 
-    /// A reader must see what a statement was taken for.
+    /// A person must be able to review a guess.
     #[test]
     fn nothing_is_built_on_a_guess() {
         // After the guess there is a third source that is ignored.
@@ -455,7 +458,7 @@ mod tests {
         assert_eq!(done.text, "vadd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b;\n");
         let again = fixed(&done.text, Applicability::Unsafe);
         assert_eq!(again.text, "vadd.s32.s32.s32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
-        // Ordinary PTX does not replace a guess, either.
+        // A guess is not replaced by ordinary PTX, either.
         let options = CheckOptions::default()
             .with_target(Some(crate::isa::Target::sm(90)))
             .with_rules(crate::diagnostic::RuleSet::DEFAULT.with(Code::EmulatedInstruction));
@@ -466,7 +469,7 @@ mod tests {
             let done = fix(guessed, &options, Applicability::Unsafe);
             assert_eq!((done.text.as_str(), done.codes.len()), (legal, 1));
         }
-        // Remaining errors are fixed, but not where another instruction was meant.
+        // Remaining errors are fixed, except in a statement where the fix guessed the instruction.
         let done = fixed("vadd.u32.u32.u64 d, a, b.b4;", Applicability::Unsafe);
         assert_eq!(done.text, "vadd.u32.u32.u32 d, a, b.b3;");
         let done = fixed("vaddd.u32.u32.u64 d, a, b;", Applicability::Unsafe);

@@ -1,9 +1,10 @@
 //! Checks texts with more findings than memory should hold. A pass through the text hands
 //! findings over in order, and does not keep them.
 //!
-//! The findings of a statement lie in it, so all earlier findings are final when it starts. Three
-//! kinds are detected after their place: unclosed braces, what the rules on whole modules find, and
-//! comments for vptx that suppress nothing. Passes of their own look for these first.
+//! The findings of a statement lie inside it, so all earlier findings are final when a statement
+//! starts. Three kinds of findings are detected only after their place: on unclosed braces, of the
+//! rules on whole modules, and on comments for vptx that suppress nothing. Separate passes look for
+//! these first.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -131,14 +132,14 @@ fn is_late(kind: ProblemKind) -> bool {
 
 struct Stream<'s, 'o, 'k> {
     checker: Checker<'s, 'o>,
-    /// What is detected after its place.
+    /// The findings that are detected after their place.
     late: Peekable<IntoIter<Diagnostic>>,
     take: Take<'k>,
 }
 
 impl Stream<'_, '_, '_> {
-    /// Makes room, if all later findings start at this offset or after it, or are about
-    /// statements that wait.
+    /// Hands over findings if a batch is full. All later findings must start at this offset or
+    /// after it, or be about statements that wait.
     fn make_room(&mut self, start: u32) {
         if self.checker.diagnostics.len() >= BATCH {
             let waiting = self.checker.waiting.as_ref().and_then(|waiting| waiting.start());
@@ -182,7 +183,7 @@ impl<'s> Handler<'s> for Stream<'s, '_, '_> {
     fn problem(&mut self, problem: Problem) {
         match problem.kind {
             kind if is_late(kind) => return,
-            // These stand between statements.
+            // These problems stand between statements.
             ProblemKind::StrayBrace | ProblemKind::NoLineMarker => {
                 self.make_room(problem.span.start);
             }
@@ -262,7 +263,7 @@ mod tests {
             let count = 1 + numbers.below(25);
             let mut text: String = (0..count).map(|_| numbers.pick(pieces)).collect();
             if at % 2000 < 2 {
-                // Several are handed over.
+                // Several batches are handed over.
                 text = text.repeat(3 * BATCH / count);
             }
             let options = options[numbers.below(options.len())].clone().with_language(language);
@@ -276,13 +277,13 @@ mod tests {
         assert!(all > 12_000, "{all}");
     }
 
-    /// Two of these are one sequence.
+    /// Two of these in a row become one sequence.
     const CHAIN: [&str; 2] = [
         "vadd.u32.u32.u32.sat d.h0, a.h0, b.h0, d;\n",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;\n",
     ];
 
-    /// Some of these are one block.
+    /// Several of these in a row become one block.
     const GROUP: [&str; 3] = [
         "vadd4.s32.s32.s32.sat a, b, c, d;\n",
         "vsub4.s32.s32.s32.sat b, a, d, c;\n",
@@ -306,7 +307,7 @@ mod tests {
             let mut text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
             let mut rules = costs;
             if at % 300 == 0 {
-                // Several are handed over. The costs of each would take long.
+                // Several batches are handed over. The costs of each statement would take long.
                 text = text.repeat(3 * BATCH / count);
                 rules = RuleSet::NONE.with(Code::MissingType).with(Code::UnfusedInstructions);
             }

@@ -76,7 +76,7 @@ pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 /// Like [`check`], with the number of statements that are, or were meant to be,
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
-    // There is room for all.
+    // The number of findings is not limited.
     check_previewed(source, Preview::of(source), options, usize::MAX).unwrap_or_default()
 }
 
@@ -150,8 +150,7 @@ impl Kept {
     }
 }
 
-/// Like [`check_counted`] of PTX, with [`read_plainly`]. Tests compare [`check_counted`] with
-/// it.
+/// Like [`check_counted`] for PTX, but reads the text with [`read_plainly`]. Tests compare the two.
 #[doc(hidden)]
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
@@ -172,7 +171,7 @@ pub(crate) fn check_up_to(
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let in_parts = match options.language.host() {
-        // The names of a part stand in others.
+        // A part may use names that other parts declare.
         _ if options.every_module => None,
         None => parts::check(source, options, in_parallel, room),
         Some(_) => None,
@@ -180,8 +179,8 @@ pub(crate) fn check_up_to(
     in_parts.or_else(|| check_previewed(source, Preview::of(source), options, room))
 }
 
-/// Reads a module with the `documented` dialect: every video instruction that
-/// is legal, and every finding in the order of the text.
+/// Reads a module with the `documented` dialect. Returns every legal video instruction, and every
+/// finding in the order of the text.
 pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
     read_module(source, &CheckOptions::default())
 }
@@ -220,7 +219,8 @@ pub(crate) fn read_module<'s>(
     let sink = &mut |statement| statements.push(statement);
     let found = visit_by(false, source, preview.unreadable, options, usize::MAX, sink);
     let (mut diagnostics, version, target) = found.unwrap_or_default();
-    // ptxas takes constants that nest deeper: only their statements stay as they are.
+    // ptxas accepts constants that nest deeper, so such a finding is no error of the module: only
+    // its statement stays unchanged.
     let is_error = |it: &&Diagnostic| it.is_syntax_error() && it.code != Code::NestedTooDeeply;
     let errors = diagnostics.iter().filter(is_error).cloned().collect();
     select(source, preview.is_marked, options, &mut diagnostics);
@@ -241,7 +241,7 @@ fn select(
     }
 }
 
-/// Takes findings. They are in the order of the text, and so are successive calls.
+/// Takes findings in the order of the text, within one call and from call to call.
 pub(crate) type Take<'k> = &'k mut dyn FnMut(Vec<Diagnostic>);
 
 /// Takes statements. It is a `dyn` type, so that the reader is compiled only once.
@@ -290,7 +290,7 @@ struct Preview {
 }
 
 impl Preview {
-    /// Searches for both at once: PTX has few colons.
+    /// Searches for NUL and for the end of the mark, a colon, in one pass: PTX has few colons.
     fn of(source: &str) -> Preview {
         let bytes = source.as_bytes();
         let mark = MARK.as_bytes();
@@ -382,10 +382,9 @@ struct Checker<'s, 'o> {
     target: Option<Target>,
     /// The targets to check for.
     targets: Vec<Target>,
-    /// Whether a legal instruction has a name that is not declared inside a
-    /// function.
+    /// Whether an instruction uses a name that no function around it declares.
     outside: bool,
-    /// Statements that may belong to a region, if these are asked for.
+    /// Statements that may belong to a region, if the rule on regions is on.
     waiting: Option<Box<Waiting<'s>>>,
     /// How many findings are kept. If there are more, none is kept, and the search ends.
     room: usize,
@@ -425,7 +424,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
     }
 
-    /// Takes notice of the `.target` in force.
+    /// Notes the `.target` in force.
     fn aim(&mut self, target: Option<Target>) {
         if self.target != target {
             self.target = target;
@@ -463,7 +462,8 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
         for diagnostic in &mut self.diagnostics[before..] {
             diagnostic.statement = Some(span);
-            // A replacement of the whole statement keeps its comments.
+            // The fix of an emulated instruction replaces the whole statement, and already keeps
+            // its comments.
             for fix in
                 diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::EmulatedInstruction)
             {
@@ -491,7 +491,8 @@ impl<'s, 'o> Checker<'s, 'o> {
     }
 }
 
-/// The targets to check for, each once: those of the options, or else that of the text.
+/// The targets to check for, without duplicates: those of the options, or else the target of the
+/// text.
 fn targets(options: &CheckOptions, own: Option<Target>) -> Vec<Target> {
     let one = options.target.or(own);
     let named = if options.targets.is_empty() { one.as_slice() } else { &options.targets };
@@ -520,10 +521,10 @@ fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
     let mut parts = Vec::new();
     let mut start = 0;
     for comment in &comments {
-        // The white space before it stays.
+        // The white space before the comment stays.
         let before = &text[start.min(comment.start as usize)..comment.start as usize];
         parts.push((start, start + before.trim_end().len()));
-        // And the line break that ends it.
+        // The line break that ends a comment stays, too.
         start = comment.end as usize + usize::from(comment.text(text).starts_with("//"));
     }
     parts.push((start.min(text.len()), text.len()));
@@ -593,7 +594,8 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
         tokens.push(semicolon_after(&tokens));
     }
     let statement = WantedStatement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
-    // A module may declare registers of any name, and a printed instruction reads back.
+    // Every name counts as a register: a module may declare any name, and a printed instruction
+    // must read back.
     let mut context = Context::default();
     context.names_registers = true;
     let (instruction, _) = check_instruction(text, &statement, &context, options, &mut diagnostics);

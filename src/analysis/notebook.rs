@@ -23,7 +23,7 @@ pub(super) fn check(
     (all.len() <= room).then_some((count, all))
 }
 
-/// A finding in cells, as one in the notebook.
+/// Moves a finding from the text of the cells to the notebook.
 fn outside(cells: &Cells, source: &str, found: Diagnostic) -> Diagnostic {
     let fix = |fix: Fix| {
         let edits = fix.edits.iter().map(|edit| {

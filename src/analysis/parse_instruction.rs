@@ -17,7 +17,7 @@ pub struct ParseInstructionError {
 }
 
 impl ParseInstructionError {
-    /// Every error found. Empty if the text has no video instruction, or something beside it.
+    /// Every error found. Empty if the text has no video instruction, or has other text beside one.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -27,7 +27,7 @@ impl FromStr for Instruction {
     type Err = ParseInstructionError;
 
     /// Reads one instruction in the `documented` dialect. It ignores targets and declarations:
-    /// every name is a register, even that of a special register. The closing `;` may be
+    /// every name is a register, even the name of a special register. The closing `;` may be
     /// missing.
     ///
     /// # Errors

@@ -4,8 +4,8 @@
 //! the target of the others. A part fits the processor's cache, so it takes less time than in a
 //! pass over the whole text, and all cores can take parts.
 //!
-//! A part may mean something else in its place. If that is in doubt, the text is read as a
-//! whole, and that result counts.
+//! A part may mean something else inside the whole text. If that is possible, the text is read as a
+//! whole instead.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,8 @@ use crate::syntax::{Context, Gates, Handler, Problem, WantedStatement, read_part
 /// Texts of at least this many bytes are large.
 pub(crate) const LARGE: usize = 4 << 20;
 
-/// The least bytes of a part. It and its result fit the second-level cache of a core.
+/// The least size of a part, in bytes. Such a part and its result fit the second-level cache of a
+/// core.
 const SIZE: usize = 1 << 19;
 
 /// The usual end of a function, where a text is cut.
@@ -43,17 +44,17 @@ pub(crate) struct TextPart<'p> {
 pub(crate) struct PartPlace {
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
-    /// The gates after the first part and, presumably, after all others.
+    /// The gates after the first part, and presumably after every other part.
     gates: Gates,
 }
 
-/// The parts that each core takes before results are handed over.
+/// The number of parts that each core takes before results are handed over.
 const BATCH: usize = 4;
 
 /// Does a piece of work for each part of a text, with all cores if `in_parallel` is set. The
-/// results go to `take`, in order and a few at a time. A `K` goes from one piece of work to a
-/// later one. `None` if the text is not large, the work cannot be done for a part, or `take`
-/// wants no more: then nothing is known of the rest of the text.
+/// results go to `take`, in order and a few at a time. `K` is what a piece of work leaves for later
+/// ones. `None` if the text is not large, the work cannot be done for a part, or `take` wants no
+/// more: then nothing is known of the rest of the text.
 pub(crate) fn each_part<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
@@ -99,7 +100,7 @@ fn each_part_of<'s, K: Default + Send, T: Send>(
     each_of(parts, in_parallel, |part, kept| work(&part, kept), take)
 }
 
-/// Like [`each_part`], for what is known of each part.
+/// Like [`each_part`], for parts that are already given.
 pub(crate) fn each_of<P: Send, K: Default + Send, T: Send>(
     parts: Vec<P>,
     in_parallel: bool,
@@ -203,7 +204,7 @@ fn check_part(
     let (mut diagnostics, ..) =
         visit_part(part.text, part.place, options, known, room, &mut |_| count += 1)?;
     select(part.text, false, options, &mut diagnostics);
-    // A replacement has names and line breaks that suit the whole text.
+    // The fix of such a finding has names and line breaks that depend on the whole text.
     if diagnostics
         .iter()
         .any(|found| matches!(found.code, Code::EmulatedInstruction | Code::UnfusedInstructions))
@@ -231,8 +232,8 @@ pub(crate) fn parse_part<'p>(
     is_clean.then_some(module)
 }
 
-/// The functions around a place of a text as a module, and the offset where they start.
-/// Functions before and after them are taken to be sound.
+/// The functions around a place of a text as a module, and the offset where they start. Functions
+/// before and after them are assumed to have no errors.
 pub(crate) fn parse_near<'s>(
     source: &'s str,
     place: Span,
@@ -258,8 +259,8 @@ pub(crate) fn parse_near<'s>(
     (first.start as u32, Module { source: text, version, target, statements, errors: Vec::new() })
 }
 
-/// Like [`visit`](super::visit), for a part. `None` if the part has errors or comments for
-/// vptx, does not end between functions, may have other findings in its place, or has more
+/// Like [`visit`](super::visit), for a part. `None` if the part has errors or comments for vptx,
+/// does not end between functions, may have other findings inside the whole text, or has more
 /// findings than there is room for.
 pub(crate) fn visit_part(
     text: &str,
@@ -283,8 +284,8 @@ pub(crate) fn visit_part(
     let Checker { mut diagnostics, memo, outside, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
-    // The checker may have found directives that the survey did not. Those of the first part stand
-    // in another place in the normal form, so only their values count.
+    // The checker may have found directives that the survey did not. In the normal form, the
+    // directives of the first part stand in another place, so only their values are compared.
     let found = context.gates();
     let as_supposed = if is_first {
         found.values() == gates.values()
@@ -367,7 +368,7 @@ mod tests {
         text
     }
 
-    /// Options without the rules on whole modules: large texts are not judged by these.
+    /// Options without the rules on whole modules: these rules do not judge large texts.
     fn without_structure(options: &CheckOptions) -> CheckOptions {
         let structure = "V9".parse().expect("a selector");
         let rules = options.rules.choose(None, &[], &[structure]);
@@ -430,7 +431,7 @@ mod tests {
         assert!(in_order > 20, "{in_order}");
     }
 
-    /// The block in a fix has names that suit the whole text.
+    /// The names in the block of a fix depend on the whole text.
     #[test]
     fn regions_are_found_in_the_whole_text() {
         let chain = "vmin.u32.u32.u32 a.h0, b.h0, c.h0, a;\nvmin.u32.u32.u32 a.h1, b.h1, c.h1, a;";
@@ -525,7 +526,7 @@ mod tests {
             let text = [head, before, &clean, &behind].concat();
             assert_eq!(count_in_parts(&text, 1, &options), None, "{text}");
         }
-        // The survey takes the text that the marker quotes for a directive.
+        // The survey mistakes the quoted text of the line marker for a directive.
         let marker = "# 1 \"x\n;\n.target sm_20\nret \"\n";
         let quoting = function(&format!("vadd.s32.s32.s32 a, a,\n{marker}a;// \"\nret;"));
         assert_eq!(count_in_parts(&[head, &quoting, &clean].concat(), 1, &options), None);
@@ -542,7 +543,7 @@ mod tests {
             CheckOptions::default().with_dialect(Dialect::Ptxas),
             CheckOptions::default().with_target(Some(Target::sm(20))),
             with(RuleSet::ERRORS),
-            // As `--ignore V0,V2,V3` leaves it.
+            // The rules that `--ignore V0,V2,V3` leaves.
             with(
                 RuleSet::NONE
                     .with(Code::ModifierOrder)

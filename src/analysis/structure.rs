@@ -8,8 +8,8 @@ use crate::module::VideoStatement;
 use crate::names::Names;
 use crate::syntax::{self, DirectiveKind, StatementKind, Tree};
 
-/// The most bytes of a text that is judged unasked: reading a tree takes several times as long as
-/// all else.
+/// The size of the largest text that is judged by default, in bytes: reading a tree takes several
+/// times as long as all other checks.
 const MOST: usize = 1 << 20;
 
 /// A text that is judged after its statements are known.
@@ -34,14 +34,14 @@ impl<'s, 'o> Structure<'s, 'o> {
         }
     }
 
-    /// The findings in no order.
+    /// The findings, not in order.
     pub(super) fn end(self) -> Vec<Diagnostic> {
         let Some(statements) = self.statements else { return Vec::new() };
         if statements.is_empty() && !self.options.every_module {
             return Vec::new();
         }
         let tree = syntax::parse(self.source);
-        // What follows an error may be read as something else.
+        // After an error, the tree may differ from what was meant.
         if !tree.errors().is_empty() {
             return Vec::new();
         }
@@ -67,7 +67,7 @@ impl<'s, 'o> Structure<'s, 'o> {
     }
 }
 
-/// Whether a text is one module: a part of one names what stands elsewhere.
+/// Whether a text is one whole module: a part of a module uses names that stand elsewhere.
 fn is_module(tree: &Tree<'_>) -> bool {
     let is_version =
         |kind| matches!(kind, StatementKind::Directive(it) if it.kind() == DirectiveKind::Version);

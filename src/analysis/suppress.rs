@@ -1,9 +1,9 @@
 //! Comments that suppress findings.
 //!
 //! `// vptx: ignore[V501] reason` applies to the statements of its line. Alone on a line, it
-//! applies to the statements that start on the next one. Inside a statement of PTX, it also
-//! applies to that statement. `// vptx: ignore-file[V501] reason` applies to the whole file. A
-//! code may be the start of several. Without brackets, all rules are meant.
+//! applies to the statements that start on the next one. Inside a statement of PTX, it also applies
+//! to that statement. `// vptx: ignore-file[V501] reason` applies to the whole file. The start of a
+//! code stands for all codes with this start. Without brackets, all rules are meant.
 
 mod comment;
 mod place;
@@ -16,10 +16,10 @@ use crate::lint::documented_only;
 use crate::source::{LineIndex, Span};
 use crate::syntax::lexer;
 
-/// The start of such comments.
+/// The start of a comment for vptx.
 pub(crate) const MARK: &str = "vptx:";
 
-/// Whether a text may have such comments.
+/// Whether a text may have comments for vptx.
 pub(crate) fn may_be_marked(source: &str) -> bool {
     memchr::memmem::find(source.as_bytes(), MARK.as_bytes()).is_some()
 }
@@ -38,8 +38,9 @@ pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut V
     }
 }
 
-/// The findings that no comment suppresses. For findings of rules that are not those of vptx,
-/// which the options name: vptx suppresses its own.
+/// The findings that no comment suppresses. Use this for the findings of custom rules, which the
+/// options name: [`check`](super::check) already leaves out suppressed findings of the rules of
+/// vptx.
 pub fn unsuppressed(
     source: &str,
     options: &CheckOptions,
@@ -82,24 +83,24 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SuppressionScope {
     File,
-    /// A line, from 0, beside the comment.
+    /// The line beside the comment, counted from 0.
     Beside(usize),
-    /// A line, from 0, below the comment.
+    /// The line below the comment, counted from 0.
     Below(usize),
 }
 
 pub(super) struct Suppression {
     /// The comment.
     pub(super) span: Span,
-    /// Its verb.
+    /// The span of its verb.
     verb: Span,
     /// Whether the verb is `ignore-file`.
     file: bool,
     pub(super) scope: SuppressionScope,
-    /// The codes, each with its place and whether it suppressed anything. A code without a
+    /// The codes, each with its place and whether it suppressed anything. An entry without a
     /// selector stands for all rules.
     entries: Vec<Entry>,
-    /// Whether it is written in exact form.
+    /// Whether the list of codes has the documented form.
     is_exact: bool,
     /// The offset where another code can be added, if it has a list of codes.
     pub(super) end: Option<u32>,
@@ -132,7 +133,7 @@ struct SuppressionGroup {
     members: Vec<usize>,
     asked: RuleSet,
     covered: RuleSet,
-    /// The rules asked for that are not those of vptx, and whether they are covered.
+    /// The custom rules that were asked for, and whether they are covered.
     custom: Vec<(Code, bool)>,
 }
 
@@ -170,7 +171,7 @@ pub(crate) struct Suppressions {
     pub(super) list: Vec<Suppression>,
     pub(super) index: LineIndex,
     language: Language,
-    /// Errors in their form.
+    /// The findings on malformed suppressions.
     wrong: Vec<Diagnostic>,
     groups: Map<PlaceKey, SuppressionGroup>,
     /// Lines that have a suppression beside them, in order.
@@ -239,7 +240,7 @@ impl Suppressions {
             Some(statement) if self.language == Language::Ptx => {
                 places.extend(self.inside(statement));
             }
-            // An `asm` has many instructions.
+            // An `asm` has many instructions, so the lines of the finding itself count, too.
             _ => {
                 places.push(PlaceKey::Of(SuppressionScope::Below(own.0)));
                 let from = self.beside.partition_point(|line| *line < own.0);
@@ -247,7 +248,7 @@ impl Suppressions {
                 places.extend(lines.map(|line| PlaceKey::Of(SuppressionScope::Beside(*line))));
             }
         }
-        // All of them must be marked as used.
+        // Every suppression that matches must be marked as used.
         let mut covered = false;
         for place in places {
             covered |= self.ask(place, diagnostic.code);
@@ -292,7 +293,8 @@ impl Suppressions {
         covered
     }
 
-    /// The findings on the comments, after all other findings were looked up.
+    /// The findings on the suppressions. All other findings must have gone through
+    /// [`cover`](Self::cover) before.
     pub(crate) fn complaints(&mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.wrong);
         for suppression in &self.list {
@@ -348,27 +350,27 @@ impl Suppression {
 
     /// The finding on a comment with codes that suppress nothing.
     fn unused(&self, source: &str, options: &CheckOptions) -> Option<Diagnostic> {
-        // A rule that is off gives no evidence.
+        // A rule that is off does not show whether its suppression is needed.
         let asked = |code: &Code| {
             options.rules.contains(*code)
                 && (options.dialect == Dialect::Documented || !documented_only(*code))
         };
-        // Another run may have another target.
+        // Findings of V3 and V6 depend on the target, which may differ in another run.
         let gated = |code: Code| ["V3", "V6"].contains(&&code.text()[..2]);
-        // Whether a rule of others is suppressed is not known here.
+        // Custom rules run elsewhere, so their suppressions may be needed.
         let is_custom = |entry: &Entry| {
             options.custom_rules.iter().any(|rule| entry.matches(Code::Custom(rule)))
         };
         let idle = |entry: &&Entry| {
             let named: Vec<Code> =
                 Code::ALL.iter().copied().filter(|code| entry.matches(*code)).collect();
-            // Of several rules, those that are off by default do not count.
+            // If an entry selects several rules, those that are off by default do not count.
             let counts = |code: &Code| !gated(*code) && (named.len() == 1 || code.default());
             let judges: Vec<Code> = named.iter().copied().filter(counts).collect();
             !entry.used && !judges.is_empty() && judges.iter().all(asked) && !is_custom(entry)
         };
         let unused: Vec<&Entry> = self.entries.iter().filter(idle).collect();
-        // A comment that is not in exact form may be about to change.
+        // A comment that is not in exact form has a finding on its form first.
         let first = unused.first().filter(|_| self.is_exact)?;
         let names: Vec<String> = unused
             .iter()
@@ -394,7 +396,7 @@ impl Suppression {
         Some(diagnostic.fix(Applicability::Safe, "remove it", edits))
     }
 
-    /// The codes that are needed.
+    /// The codes that suppress something, as a list.
     fn rest(&self, idle: impl Fn(&&Entry) -> bool) -> String {
         let needed = self.entries.iter().filter(|entry| !idle(entry));
         let names: Vec<String> =
@@ -410,7 +412,7 @@ impl Suppression {
         let alone = before.is_empty() || before.ends_with('\n');
         let (start, rest) = match after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n')) {
             Some(rest) if alone => (before.len(), rest),
-            // The indentation stays for what follows.
+            // The indentation stays for the text that follows.
             None if alone => (self.span.start as usize, after.trim_start_matches([' ', '\t'])),
             _ => (before.len(), after),
         };
@@ -469,14 +471,14 @@ mod tests {
     fn useless_and_wrong_comments_are_found() {
         assert_eq!(left("ret; // vptx: ignore[V501]"), ["V801 V501"]);
         assert_eq!(left("ret; // vptx: ignore"), ["V801 ignore"]);
-        // The rule is off, so this is not known.
+        // The rule is off, so nothing shows that the comment is unused.
         assert_eq!(left("ret; // vptx: ignore[V601]"), [""; 0]);
         assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
         assert_eq!(left("ret; // vptx: ignroe[V501]"), ["V802 ignroe"]);
         assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
         assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
         assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
-        // A blank line separates it from the next statement.
+        // A blank line separates the comment from the next statement.
         let apart = format!("// vptx: ignore[V501]\n\n{DIFFERS}");
         assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
         assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);
@@ -544,7 +546,7 @@ mod tests {
             ("ignore V501 V403: why", "V104 V802", "ignore[V501, V403] why"),
             ("ignore V501, V403", "V104 V802", "ignore[V501, V403]"),
             ("ignore-file V1", "V501 V403 V802", "ignore-file[V1]"),
-            // A reason that names codes means no others.
+            // If the reason names codes, no others are meant.
             (
                 "ignore because V501 is known",
                 "V104 V403 V802",
@@ -588,7 +590,7 @@ mod tests {
         assert_eq!(plainly.len(), 1);
     }
 
-    /// Comparisons that are made for a text.
+    /// The number of comparisons that the suppressions of a text take.
     fn steps(source: &str) -> usize {
         let found = check(source, &CheckOptions::default().with_rules(RuleSet::ERRORS));
         let mut suppressions = Suppressions::read(source, Language::Ptx, &[]);
@@ -603,7 +605,8 @@ mod tests {
     fn many_suppressions_of_many_findings_take_linear_time() {
         let wrong = "vadd.u32.u32 d, a, b;";
         let makers: [&dyn Fn(usize) -> String; 5] = [
-            // Each beside its own; all above one line; all on it; in a statement.
+            // A comment beside each statement; all above one line; all on one line; all in one
+            // statement; all for the file.
             &|n| format!("{wrong} // vptx: ignore[V403]\n").repeat(n),
             &|n| "// vptx: ignore[V403]\n".repeat(n) + &wrong.repeat(n),
             &|n| format!("{wrong} /* vptx: ignore[V403, V1] */").repeat(n),

@@ -6,7 +6,7 @@ use crate::isa::Target;
 use crate::lint::on_region;
 use crate::module::VideoStatement;
 
-/// The last statements of a text: a few, as a region has few.
+/// The last statements read: only a few, as a region has only a few.
 pub(super) struct Waiting<'s> {
     regions: Regions<'s>,
     statements: Vec<VideoStatement>,
@@ -19,13 +19,13 @@ impl<'s> Waiting<'s> {
         Waiting { regions: Regions::new(source), statements: Vec::new(), alone: Vec::new() }
     }
 
-    /// The start of the first statement. Findings to come are not before it.
+    /// The start of the first statement. Later findings are not before this offset.
     pub(super) fn start(&self) -> Option<u32> {
         Some(self.statements.first()?.span.start)
     }
 
-    /// Takes the next statement, with the targets to check for and what its text may use. If
-    /// the last finding is that on its cost, that waits, too.
+    /// Takes the next statement, with the targets to check for and the gate of its text. If the
+    /// last finding is on the cost of the statement, the finding waits, too.
     pub(super) fn take(
         &mut self,
         statement: &VideoStatement,
@@ -47,14 +47,14 @@ impl<'s> Waiting<'s> {
         }
     }
 
-    /// Reports what waits. Nothing that follows belongs to it.
+    /// Reports all waiting statements. No later statement belongs to their regions.
     pub(super) fn end(&mut self, found: &mut Vec<Diagnostic>) {
         while !self.statements.is_empty() {
             self.settle(found);
         }
     }
 
-    /// Reports the first statement, alone or with those of its region.
+    /// Reports the first statement, alone or with the other statements of its region.
     fn settle(&mut self, found: &mut Vec<Diagnostic>) {
         let region = self.regions.starting(&self.statements);
         let count = region.as_ref().map_or(1, |region| region.outcomes.len());

@@ -29,9 +29,9 @@ pub(super) struct Checked<'a, 's> {
 /// Properties of the declarations of an instruction's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeclaredNames {
-    /// The types that its registers are declared with.
+    /// The declared types of the registers.
     pub(crate) declared: DeclaredTypes,
-    /// Whether a name is not declared inside a function.
+    /// Whether a name is declared outside of all functions, or not at all.
     pub(crate) outside: bool,
 }
 
@@ -62,7 +62,7 @@ impl<'s> Checked<'_, 's> {
     }
 }
 
-/// Checks a statement; the instruction comes back only if it has no errors.
+/// Checks a statement. Returns the instruction only if the statement has no errors.
 pub(crate) fn check(
     source: &str,
     statement: &WantedStatement<'_>,
@@ -80,7 +80,7 @@ pub(crate) fn check(
     (instruction, checked.names)
 }
 
-/// The declared types of a statement's registers, as far as it parses.
+/// The declared types of a statement's registers, as far as the statement parses.
 fn declared(source: &str, statement: &WantedStatement<'_>, context: &Context<'_>) -> DeclaredTypes {
     let mut declared = DeclaredTypes::default();
     let start = match &statement.parsed {
@@ -188,7 +188,7 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Optio
     };
     let predicate = Register::new(text);
     if let Some(what) = what.or(predicate.is_none().then_some("is not a register")) {
-        // Operands of `asm` are declared behind the text.
+        // The declaration of an `asm` operand has a span after the end of the text.
         let is_operand =
             symbol.is_some_and(|symbol| symbol.span.start as usize >= checked.source.len());
         let help = if is_operand {
@@ -283,7 +283,7 @@ impl CheckedOperands {
         operands: &Operands<'_>,
     ) -> Option<CheckedOperands> {
         let form = operands.form;
-        // One that is no part of the instruction may have been read.
+        // `assign` may have read an extra operand, which is no part of the instruction.
         checked.declared = None;
         let d = operands::destination(checked, form, mnemonic, operands.d);
         checked.note_type(OperandName::D);

@@ -88,12 +88,12 @@ impl Language {
         }
     }
 
-    /// The language of a file by its name. A file whose name does not tell is PTX if it starts
-    /// with `.version`. `None` if it is neither.
+    /// The language of a file by its name. If the name does not tell, the file is PTX if it starts
+    /// with `.version`; otherwise the result is `None`.
     pub fn of(path: &Path, text: &str) -> Option<Language> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         match name.rsplit_once('.') {
-            // Usually CUDA, but PTX files have such names, too.
+            // Such files are usually CUDA, but may be PTX.
             Some((_, "inc")) if !is_module(text.as_bytes()) => Some(Language::Cuda),
             ending => ending
                 .and_then(|(_, ending)| Language::of_ending(ending))
@@ -107,7 +107,7 @@ impl Language {
         row.map(|&(_, language)| language)
     }
 
-    /// The language of sources of a host.
+    /// The language that a host stands for.
     pub(crate) const fn of_host(host: Host) -> Language {
         match host {
             Host::C => Language::Cuda,

@@ -1,6 +1,6 @@
-//! One raw tree against the table of forms and its context: out comes a validated
-//! instruction, or diagnostics. [`Statement::video`](crate::syntax::Statement::video) does this
-//! for a statement of a tree.
+//! Checks a raw tree against the table of forms and the declarations around it. The result is a
+//! validated instruction, or diagnostics. [`Statement::video`](crate::syntax::Statement::video)
+//! does this for a statement of a tree.
 //!
 //! ```
 //! use vptx::{CheckOptions, Dialect};
@@ -32,8 +32,8 @@ pub use options::{CheckOptions, Dialect, UnknownDialect};
 pub(crate) use structure::diagnostic as problem_diagnostic;
 pub use tree::CheckedInstruction;
 
-/// Whether an opcode is, or may have been meant to be, that of a video instruction. The
-/// opcode comes with its modifiers or only up to its first dot.
+/// Whether an opcode belongs, or may have been meant to belong, to a video instruction. The opcode
+/// may include its modifiers or end before its first dot.
 pub(crate) fn is_wanted(opcode: &str) -> bool {
     (opcode.starts_with(['v', 'V']) || opcode.starts_with("__v"))
         && (Mnemonic::from_text(opcode).is_some() || suggest::is_meant(opcode))

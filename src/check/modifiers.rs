@@ -13,7 +13,8 @@ use crate::video;
 #[derive(Debug, Default)]
 pub(super) struct Modifiers {
     roles: [Option<(Modifier, Span)>; Role::COUNT],
-    /// Whether any modifier was unknown: it may be the one that seems to be missing.
+    /// Whether any modifier was unknown: an unknown modifier may be the one that seems to be
+    /// missing.
     unknown: bool,
 }
 
@@ -79,7 +80,7 @@ fn choices(slot: &Slot) -> String {
     either(&texts)
 }
 
-/// The slot of a role in the first form of the mnemonic that has one.
+/// The slot of a role, from the first form of the mnemonic that has a slot for it.
 fn slot(mnemonic: Mnemonic, role: Role) -> Option<&'static Slot> {
     video::forms(mnemonic).iter().find_map(|form| form.slot(role))
 }
@@ -157,7 +158,7 @@ fn place(
     checked.push(diagnostic);
 }
 
-/// Reports a modifier of video instructions that this one does not take.
+/// Reports a modifier that other video instructions take, but this one does not.
 fn not_allowed(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -219,7 +220,7 @@ fn secondary_advice(
     raw: &RawInstruction,
 ) -> String {
     let width = mnemonic.text().chars().next_back().unwrap_or_default();
-    // Lanes of comparisons are unsigned; others have the destination's type.
+    // The lanes of a comparison are unsigned; other lanes have the destination's type.
     let first = raw.modifiers.first().map(|span| span.text(checked.source));
     let ty = match first {
         Some(".s32") if slot(mnemonic, Role::Dtype).is_some() => ".s32",
@@ -238,8 +239,8 @@ fn secondary_advice(
     format!("drop `{modifier}` and follow with `{second}`{example}")
 }
 
-/// Reports a modifier that no video instruction has, and suggests the one that may have
-/// been meant.
+/// Reports a modifier that no video instruction has, and suggests the modifier that may have been
+/// meant.
 fn unknown(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -322,7 +323,7 @@ fn unknown(
     meant
 }
 
-/// Where a selector or mask that stands on the mnemonic belongs.
+/// Advice to move a selector or mask from the mnemonic to its operand.
 fn belongs_to_operand(
     source: &str,
     mnemonic: Mnemonic,
@@ -476,7 +477,7 @@ fn require(
         } else {
             Code::MissingShiftMode
         };
-        // The documented place: after all that comes before the slot in the form.
+        // The documented place: after all modifiers that precede the slot in the form.
         let before = forms[0].slots.iter().take_while(|before| before.role != slot.role);
         let at = before
             .filter_map(|before| modifiers.span(before.role))

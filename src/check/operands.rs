@@ -30,8 +30,8 @@ pub(super) struct Operands<'r> {
     pub(super) form: &'static Form,
 }
 
-/// Finds the form and gives the operands their names. Reports extra and missing
-/// operands and features that exclude each other.
+/// Finds the form and gives the operands their names. Reports extra operands, missing operands, and
+/// features that exclude each other.
 pub(super) fn assign<'r>(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -52,14 +52,14 @@ pub(super) fn assign<'r>(
     });
     let Some(form) = form else {
         conflict(checked, mnemonic, modifiers, part);
-        // Any form with a third source has the right number of operands.
+        // No form fits, so one with a third source, if any, gives the number of operands.
         let form = forms.iter().find(|form| form.third).unwrap_or(&forms[0]);
         return named(checked, mnemonic, modifiers, part, form, raw);
     };
     named(checked, mnemonic, modifiers, part, form, raw)
 }
 
-/// Reports features that each exist, but not in one form.
+/// Reports features that no single form has together.
 fn conflict(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -145,7 +145,7 @@ fn named<'r>(
         missing_third(checked, mnemonic, modifiers, part, form, [d, b]);
     }
     if let Some(third) = c.filter(|_| !form.third) {
-        // Checked like a source that counts, as ptxas does; but it is no part of the
+        // As in ptxas, an extra source is checked like any other, but is no part of the
         // instruction.
         third_source(checked, form, third);
         c = None;
@@ -153,7 +153,7 @@ fn named<'r>(
     Some(Operands { d, a, b, c, form })
 }
 
-/// Reports the third source that a form lacks.
+/// Reports that the instruction lacks the third source of its form.
 fn missing_third(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,

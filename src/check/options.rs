@@ -55,15 +55,15 @@ pub struct CheckOptions {
     pub ptx_version: Option<PtxVersion>,
     /// The rules to report.
     pub rules: RuleSet,
-    /// Rules that are not those of vptx. Comments may suppress their findings.
+    /// Custom rules, which are not part of vptx. Comments may suppress their findings.
     pub custom_rules: Vec<&'static CustomRule>,
-    /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
-    /// source alone are.
+    /// Finds the headers of a C source, so that their macros are expanded. Without headers, only
+    /// macros that the source itself defines are expanded.
     pub headers: Option<Headers>,
     /// Whether the rules on names and flow (`V9…` and V705) judge every module and every `asm`:
-    /// also modules of more than 1 MiB, and texts without video instructions. They take several
-    /// times as long as the rest.
-    /// `vptx check` sets it where a selector names such a rule.
+    /// also modules of more than 1 MiB, and texts without video instructions. These rules take
+    /// several times as long as all others. `vptx check` sets this flag if a selector names such a
+    /// rule.
     pub every_module: bool,
 }
 
@@ -115,15 +115,14 @@ impl CheckOptions {
         self
     }
 
-    /// These options with rules that are not those of vptx.
+    /// These options with custom rules, which are not part of vptx.
     #[must_use]
     pub fn with_custom_rules(mut self, rules: Vec<&'static CustomRule>) -> CheckOptions {
         self.custom_rules = rules;
         self
     }
 
-    /// These options with the rules on names and flow for every module and `asm`, or only for those
-    /// of usual size that have video instructions.
+    /// These options with or without [`every_module`](Self::every_module).
     #[must_use]
     pub fn with_every_module(mut self, every: bool) -> CheckOptions {
         self.every_module = every;

@@ -104,8 +104,8 @@ fn unknown_version(text: &str, span: Span) -> Diagnostic {
     unknown(diagnostic.label("unknown version"), span, nearest, &PtxVersion::NEWEST.to_string())
 }
 
-/// Names the nearest known value and offers it as a fix. If none is near, the help
-/// names the newest known value: the unknown one may be newer still.
+/// Names the nearest known value and offers it as a fix. If none is near, the help names the newest
+/// known value: the unknown value may be newer still.
 fn unknown(
     diagnostic: Diagnostic,
     span: Span,
@@ -141,7 +141,7 @@ pub(super) fn failure(
     }
     let tokens = statement.tokens;
     let at = tokens.len() - failure.left;
-    // A `;` that is not in the text is empty.
+    // The span of a `;` that is not in the text is empty.
     let Some(token) = tokens.get(at).filter(|token| !token.span().is_empty()) else {
         let end = tokens.last().map_or(0, |last| last.span().end);
         if failure.expected.contains(Expected::SEMICOLON) {
@@ -180,8 +180,8 @@ pub(super) fn failure(
                 .label("expected a modifier or selector")
         };
     }
-    // In `10%3` the lexer reads a register `%3`, and so does ptxas. If `%3` is
-    // declared, it is meant as a register.
+    // In `10%3`, the lexer reads a register `%3`, as ptxas does. If `%3` is declared, the register
+    // was meant.
     let divides = text.starts_with('%') && context.resolve(text).is_none();
     if divides && previous.is_some_and(|last| last.kind() == TokenKind::Number) {
         return diagnostic(format!("`{text}` reads as a register here"))

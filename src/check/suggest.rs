@@ -5,9 +5,9 @@ use crate::isa::{Mnemonic, Modifier};
 use crate::source::distance;
 use crate::video;
 
-/// Whether an opcode was surely meant to be that of a video instruction. The opcode
-/// comes with its modifiers or only up to its first dot. `vote` is an instruction of
-/// its own; no other ordinary instruction begins with `v`.
+/// Whether an opcode was surely meant to belong to a video instruction. The opcode may include its
+/// modifiers or end before its first dot. `vote` is the only other instruction that begins with
+/// `v`.
 pub(super) fn is_meant(opcode: &str) -> bool {
     if let Some((name, modifiers)) = opcode.split_once('.') {
         // No other instruction has several integer types.
@@ -43,7 +43,7 @@ pub(super) fn mnemonics(opcode: &str) -> Vec<Mnemonic> {
     nearest(&lower, names, limit)
 }
 
-/// The modifiers of this instruction that an unknown one may have been meant to be, all
+/// The modifiers of this instruction that an unknown modifier may have been meant to be, all
 /// equally near.
 pub(super) fn modifiers(mnemonic: Mnemonic, text: &str) -> Vec<Modifier> {
     // Modifiers of other instructions are no typing mistakes.
@@ -89,8 +89,7 @@ fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.trim_end_matches(|c: char| c.is_ascii_digit()).len())
 }
 
-/// Advice for an opcode that is known from elsewhere, or that one would expect to
-/// exist.
+/// Advice for an opcode that other languages have, or that a reader would expect to exist.
 pub(super) fn advice(opcode: &str) -> Option<String> {
     let opcode = opcode.to_ascii_lowercase();
     intrinsic(&opcode).or_else(|| expected(&opcode))
@@ -164,7 +163,7 @@ fn uses_zero(text: &str) -> bool {
     !text.ends_with(" d, a, b, z;") || text.contains(".add")
 }
 
-/// Advice for a name that one would expect to exist.
+/// Advice for a name that a reader would expect to exist.
 fn expected(name: &str) -> Option<String> {
     let (stem, number) = split_number(name);
     let simd = matches!(number, "2" | "4");
@@ -369,7 +368,7 @@ mod tests {
                     continue;
                 }
                 let advice = advice(&name).unwrap_or_else(|| panic!("{name}"));
-                // Whole statements are legal.
+                // All whole statements in advice are legal.
                 for statement in advice.split('`').filter(|it| it.starts_with('v')) {
                     let is_name = Mnemonic::from_text(statement).is_some();
                     let legal = statement.parse::<crate::Instruction>().is_ok();

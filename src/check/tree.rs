@@ -24,12 +24,12 @@ pub struct CheckedInstruction {
 }
 
 impl Statement<'_> {
-    /// The video instruction that it is, or the errors that ptxas has for it. `None` if it is no
-    /// video instruction, nor meant as one.
+    /// The video instruction of this statement, or the errors that ptxas reports for the statement.
+    /// `None` if the statement neither is nor was meant to be a video instruction.
     ///
-    /// The declarations before it decide what its names mean, so this reads those at the top of
-    /// the text and those of its own function. [`Tree::video_instructions`] reads all of them
-    /// once.
+    /// Earlier declarations decide what the names of the statement mean, so each call reads the
+    /// declarations at the top of the text and in the function around the statement.
+    /// [`Tree::video_instructions`] reads all declarations once.
     ///
     /// ```
     /// use vptx::syntax;
@@ -61,8 +61,8 @@ impl Statement<'_> {
 }
 
 impl Tree<'_> {
-    /// The statements that are, or were meant to be, video instructions, in the order of the
-    /// text: each with what [`Statement::video`] gives.
+    /// The statements that are, or were meant to be, video instructions, in the order of the text:
+    /// each with the result of [`Statement::video`].
     pub fn video_instructions(
         &self,
     ) -> impl Iterator<Item = (Statement<'_>, Result<CheckedInstruction, Vec<Diagnostic>>)> {
@@ -94,7 +94,7 @@ struct Scopes<'t> {
 }
 
 impl<'t> Scopes<'t> {
-    /// Reads what stands before a statement, without functions that do not hold it.
+    /// Reads all statements before a statement, except inside functions that do not hold it.
     fn read_up_to(&mut self, last: Statement<'t>) {
         let mut around: Vec<Statement<'t>> =
             std::iter::successors(last.parent(), |it| it.parent()).collect();
@@ -123,7 +123,7 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    /// Reads a statement; those that it holds follow, or are left out.
+    /// Reads a statement without the statements inside it.
     fn read(&mut self, statement: Statement<'t>) {
         self.close_to(statement.parent());
         match statement.kind() {

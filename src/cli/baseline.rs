@@ -20,14 +20,14 @@ use crate::workspace::temporary::Lock;
 /// stays known wherever its line moves.
 type Key = (String, String, String);
 
-/// How often each was found.
+/// How often each finding occurs.
 type Counts = BTreeMap<Key, usize>;
 
 /// The known findings of a baseline file.
 #[derive(Debug)]
 pub(super) struct Baseline {
     file: PathBuf,
-    /// The folder that paths in the file start from.
+    /// The folder to which the paths in the file are relative.
     folder: PathBuf,
     known: Counts,
     /// The findings of this run.
@@ -115,7 +115,7 @@ fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)
 }
 
 impl Baseline {
-    /// Reads a file. It may be missing if it is to be written.
+    /// Reads a baseline file. With `update`, the file may be missing.
     pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, BaselineError> {
         // A pipe or device cannot be replaced, and reading a pipe would block.
         let access = if update { Access::Regular } else { Access::Named };
@@ -184,13 +184,13 @@ impl Baseline {
         of_each.iter().map(is_known).collect()
     }
 
-    /// The path as the file spells it.
+    /// The path as the baseline file spells it.
     fn name(&self, path: &Path) -> String {
         let path = path.strip_prefix(&self.folder).unwrap_or(path);
         path.to_string_lossy().replace('\\', "/")
     }
 
-    /// The number of known findings that are gone from the files that were read.
+    /// The number of known findings that this run did not find again in the files that it read.
     pub(super) fn gone<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> usize {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         self.known
@@ -200,8 +200,8 @@ impl Baseline {
             .fold(0, usize::saturating_add)
     }
 
-    /// Replaces the known findings of the files that were read by those of this run.
-    /// Returns the number of findings in the baseline.
+    /// Writes the findings of this run to the baseline. They replace the known findings of the
+    /// files that this run has read. Returns the number of findings in the baseline.
     pub(super) fn write<'p>(
         &self,
         paths: impl Iterator<Item = &'p Path>,
@@ -260,8 +260,8 @@ mod tests {
     use super::*;
     use crate::{CheckOptions, check};
 
-    /// The bytes of lines that are copied, hashed and compared. One text has many
-    /// findings on one line, the other has one finding on each line.
+    /// Counts the bytes of lines that are copied, hashed and compared. One text has many findings
+    /// on one line, the other has one finding on each line.
     #[test]
     fn a_line_of_many_findings_is_copied_once() {
         let bytes = |text: &str| {
@@ -304,7 +304,8 @@ mod tests {
         baseline.known.insert(second.clone(), 1);
         let mut left = found.clone();
         baseline.take(Some(&path), text, &mut left);
-        // The first of each is known, because equal lines share one identity.
+        // Equal lines share one identity, which the baseline has once: only the first finding is
+        // known.
         assert_eq!(left, [found[1].clone(), found[3].clone()]);
         assert_eq!(baseline.met, Counts::from([(first, 2), (second, 2)]));
     }

@@ -33,7 +33,7 @@ use crate::workspace::settings::{Choices, Denied, Finder, Settings, Targets};
 use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
 
 #[derive(Debug, Args)]
-// Each is a flag of its own.
+// Each field is a separate flag.
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
 In CUDA, OpenCL and C++ sources (.cu .cuh .cl .hip .h .hpp .cpp .inc .inl and so
@@ -281,7 +281,7 @@ impl Arguments {
         input::expand(&self.inputs(), known, finder, rules, tell)
     }
 
-    /// Whether files are written, or their text to standard output.
+    /// Whether new text is written, to files or to standard output.
     fn writes(&self) -> bool {
         (self.fix || self.fix_only || self.add_ignore) && !self.diff
     }

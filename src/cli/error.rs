@@ -1,4 +1,4 @@
-//! Why a command does nothing, or nothing with one file.
+//! Why a command does nothing, or does nothing with one file.
 
 use thiserror::Error;
 
@@ -42,7 +42,7 @@ pub(super) enum CommandError {
     /// Options that do not go together.
     #[error("{0}")]
     Options(&'static str),
-    /// The file of a report is one of those that are read.
+    /// The file for a report is also an input.
     #[error("`{0}` is an input: the report cannot be written to it")]
     ReportOverInput(String),
     #[error("`{0}` has no .target: name one, such as --target sm_90")]

@@ -151,7 +151,7 @@ enum OpenError {
     Unstarted { program: String, address: String, why: String },
 }
 
-/// The page about what `vptx explain` takes.
+/// The address of the page about a code, a mnemonic or a deviation.
 fn address(subject: &str, docs: &Docs) -> Option<String> {
     if let Some(code) = Code::find(subject) {
         return docs.url(code);
@@ -167,8 +167,8 @@ fn named(docs: &Docs) -> String {
     docs.address().map_or_else(|| "the documentation of the library".into(), |it| format!("`{it}`"))
 }
 
-/// Starts what shows a page, and waits for it: it may be a browser in this terminal. An address is
-/// always one of a file, or of http: see `Docs`.
+/// Starts the program that shows a page, and waits until it ends: it may be a browser in this
+/// terminal. The address is always that of a file, or of http: see `Docs`.
 fn show(address: &str) -> Result<(), OpenError> {
     let usual = if cfg!(windows) {
         "explorer"
@@ -182,7 +182,7 @@ fn show(address: &str) -> Result<(), OpenError> {
     let name = program.to_string_lossy().into_owned();
     let address = address.to_string();
     match Command::new(&program).arg(&address).status() {
-        // Explorer always fails.
+        // Explorer returns a failure even when it has shown the page.
         Ok(status) if status.success() || cfg!(windows) => Ok(()),
         Ok(status) => Err(OpenError::Failed { program: name, address, status }),
         Err(error) => Err(OpenError::Unstarted { program: name, address, why: reason(&error) }),

@@ -96,11 +96,11 @@ struct Run<'r> {
     /// The first text, as long as it is the only one.
     only: Option<Vec<u8>>,
     texts: u64,
-    /// Those that could not be written.
+    /// Texts that could not be written.
     unwritten: u64,
     /// Texts that were asked for by name.
     chosen: u64,
-    /// The files for texts, if they are written.
+    /// The files for texts, if texts are written to files.
     files: Option<TextFiles<'r>>,
     /// The lines of the table.
     rows: Vec<[String; 6]>,

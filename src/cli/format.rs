@@ -27,7 +27,7 @@ use crate::workspace::settings::{Finder, Settings};
 use crate::workspace::walk::{WalkArguments, subjects};
 
 #[derive(Debug, Args)]
-// Each is a flag of its own.
+// Each field is a separate flag.
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
 All white space and line breaks follow one style. Video instructions are written
@@ -152,7 +152,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             return Ok(FAILED);
         }
     };
-    // Several have a core each, which takes less time in all.
+    // Several inputs get a core each, which takes less time in total.
     let alone = inputs.all.len() == 1;
     let look = out.diff_look();
     let name = |input: &Input| visible_path(arguments.shown(input));
@@ -166,7 +166,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         match outcome {
             Ok(FormattedFile::Same(text)) => {
                 same += 1;
-                // Not through the stream, which may drop escapes.
+                // The text bypasses the stream, which may drop escapes.
                 plain_output().write_all(text.as_deref().unwrap_or_default())?;
             }
             Ok(FormattedFile::Changed(pieces)) => {
@@ -189,7 +189,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style, Docs::default())
                     .file(&mut text, &report)?;
-                // Users take the output of a filter for the text, and that of `--diff` for changes.
+                // Standard output is only for the text of a filter, and for the changes of
+                // `--diff`.
                 if *input == Input::Stdin || arguments.diff {
                     errors.write_all(&text)?;
                 } else {
@@ -211,7 +212,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 }
 
 impl Arguments {
-    /// The languages of endings.
+    /// The languages chosen for file endings.
     pub(super) fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
@@ -250,7 +251,7 @@ fn treat(
     // Read errors are reported first.
     let bytes = input.bytes()?;
     kind.must_be_ptx(&visible_path(arguments.shown(input)), &bytes)?;
-    // Where a link points to is what is replaced.
+    // If the path is a link, the target of the link is replaced.
     let path = match input {
         Input::Stdin => None,
         Input::File(path) | Input::Walked(path) => {
@@ -261,7 +262,8 @@ fn treat(
         Some(path) => finder.of(path)?.0,
         None => finder.here()?,
     };
-    // The file is written while it is formatted; else the text is kept, or only compared.
+    // Only `--diff` and standard output need the whole new text. A file is written while it is
+    // formatted, or only compared.
     let keeps = arguments.diff || path.is_none() && !arguments.check;
     if let Some(text) = utf8(&bytes)
         && !keeps
@@ -310,7 +312,7 @@ fn treat(
     Ok(FormattedFile::Changed(Vec::new()))
 }
 
-/// A large text that is formatted in parts, none of which is kept.
+/// A large text that is formatted in parts. No part stays in memory.
 struct Large<'t> {
     text: &'t str,
     options: &'t FormatOptions,
@@ -318,13 +320,14 @@ struct Large<'t> {
 }
 
 impl Large<'_> {
-    /// Formats the text into the file it comes from, or only compares. Says whether it
-    /// changes; `None` if it has to be formatted as a whole.
+    /// Formats the text into its file, or, without a target, only compares. Returns whether the
+    /// text changes; `None` if it must be formatted as a whole.
     fn format(&self, target: Option<(&Path, &Stamp)>) -> io::Result<Option<bool>> {
         let mut changed = false;
         let whole = self.pieces(|piece| {
             changed |= matches!(piece, Cow::Owned(_));
-            // The rest of a file that changes is looked at while it is written.
+            // The comparison ends at the first change: then the file is formatted again while it is
+            // written.
             (target.is_none() || !changed).then_some(())
         });
         match target {
@@ -341,7 +344,7 @@ impl Large<'_> {
     }
 }
 
-/// The reason for a file that is not written: some part depends on others.
+/// Why a file is not written in parts: some part depends on other parts.
 #[derive(Debug, Error)]
 #[error("it has to be formatted as a whole")]
 struct NotInParts;
@@ -363,8 +366,8 @@ impl Contents for Large<'_> {
     }
 }
 
-/// The formatted bytes, in pieces, of which unchanged ones are borrowed. Comments in other
-/// encodings stay as they are; `None` where that cannot be.
+/// The formatted bytes, in pieces. Unchanged pieces are borrowed. Comments in other encodings stay
+/// unchanged; `None` if that is impossible.
 fn formatted<'b>(
     bytes: &'b [u8],
     options: &FormatOptions,
@@ -381,7 +384,8 @@ fn formatted<'b>(
         }
         format_to_bytes(text, options)?
     } else {
-        // One character stands for each byte that is not UTF-8: offsets hold.
+        // In the decoded text, one character stands for each byte that is not UTF-8, so offsets
+        // stay the same.
         let edits = format_edits(&decoded(bytes), options)?;
         if edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE)) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The files of a command that works on each by itself, and may replace it.
+//! The files of a command that works on each file by itself, and may replace the file.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(super) struct Wanted<'a> {
     pub(super) walk: &'a WalkArguments,
     pub(super) config: Option<&'a Path>,
     pub(super) paths: Vec<PathBuf>,
-    /// Whether files are only shown or judged.
+    /// Whether the command leaves all files unchanged.
     pub(super) is_dry: bool,
 }
 
@@ -24,12 +24,12 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Inputs {
     pub(super) finder: Finder,
     pub(super) all: Vec<Input>,
-    /// How many things went wrong so far. Each was told.
+    /// The number of errors so far. Each was reported.
     troubles: usize,
 }
 
 impl Inputs {
-    /// Sets the number of threads, and finds the files. `is_one` chooses those of folders.
+    /// Sets the number of threads, and finds the files. `is_one` chooses the files inside folders.
     pub(super) fn find(
         wanted: &Wanted<'_>,
         is_one: impl Fn(&Finder, &Path) -> bool,
@@ -49,7 +49,8 @@ impl Inputs {
         Ok(Inputs { finder, all, troubles })
     }
 
-    /// Works on each file, which messages call by a name. A bug in one does not end the work.
+    /// Works on each file. `name` gives the name for messages. A bug met in one file does not end
+    /// the work on others.
     pub(super) fn each<T: Send>(
         &self,
         verb: &str,

@@ -83,7 +83,7 @@ enum Emit {
 }
 
 impl Emit {
-    /// The ending of files.
+    /// The ending of files with this form.
     fn ending(self) -> &'static str {
         match self {
             Emit::Ir => "ir",
@@ -93,7 +93,7 @@ impl Emit {
     }
 }
 
-/// The functions of different instructions in another language.
+/// Functions in another language, one for each different instruction.
 enum Functions {
     C(c::Header),
     Llvm(llvm::Module),
@@ -152,7 +152,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             return Ok(FAILED);
         }
     };
-    // Functions of all files that are printed.
+    // The functions of all files that go to standard output.
     let mut printed = Functions::new(arguments);
     let mut follows = false;
     let status = outputs::each(&planned, out, |input, destination, out| {
@@ -193,12 +193,13 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
 fn semantics(arguments: &Arguments) -> Semantics {
     match arguments.semantics {
         Some(SemanticsName::One(semantics)) => semantics,
-        // Several are refused before.
+        // `misused` has already refused several semantics.
         Some(SemanticsName::All) | None => Semantics::CURRENT,
     }
 }
 
-/// The programs of a file, or functions. Functions to print are added to those of other files.
+/// Writes the programs or functions of a file. Functions for standard output are only collected,
+/// together with those of other files.
 fn listed(
     input: &Input,
     destination: &Destination,
@@ -228,13 +229,13 @@ fn listed(
             out.stream.write_all(if follows { b"\n" } else { b"" })?;
             out.stream.write_all(&text)?;
         }
-        // Printed with those of other files.
+        // These functions are printed later, together with those of other files.
         (None, _) => {}
     }
     Ok(if found { FOUND } else { 0 })
 }
 
-/// Lists the programs of a module. Its name is on one line.
+/// Lists the programs of a module. `shown` is the name of the module, on one line.
 fn listing(shown: &str, module: &Module<'_>, semantics: SemanticsName) -> io::Result<Vec<u8>> {
     let source = module.source();
     let index = LineIndex::new(source);

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> 
 
 fn page(command: &Command) -> Man {
     let command = command.clone().mut_args(|argument| {
-        // The page would not mention the aliases otherwise.
+        // Without this, the page would not mention the aliases.
         let aliases = argument.get_visible_aliases().unwrap_or_default();
         let Some(help) = argument.get_help().filter(|_| !aliases.is_empty()) else {
             return argument;
@@ -66,7 +66,8 @@ fn page(command: &Command) -> Man {
         let help = format!("{help} [aliases: --{}]", aliases.join(", --"));
         argument.help(help)
     });
-    // By default the source would be the command's name, not the program's.
+    // By default, the page would give the name of the command as its source, not that of the
+    // program.
     Man::new(command).source(concat!("vptx ", env!("CARGO_PKG_VERSION")))
 }
 

@@ -46,7 +46,7 @@ use crate::report::{Style, visible_lines};
 use crate::workspace::bug::{self, Bug};
 use crate::workspace::files::DiffLook;
 
-// In WebAssembly, panics do not unwind, and nothing there calls the program.
+// In WebAssembly, panics do not unwind, but nothing there calls the program.
 #[cfg(all(panic = "abort", not(target_family = "wasm")))]
 compile_error!("a bug met in one file must not end the work on others: panics have to unwind");
 
@@ -56,7 +56,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// The commands that few people type: a list of its own in the help.
+/// The commands that few people type. The help has a separate list of them.
 const FOR_TOOLS: &str = "\
 For packages, shells and tests of other tools:
   conformance  Write test vectors for other implementations of the instructions
@@ -139,7 +139,7 @@ Exit status: 0 the editor ended the conversation in order, 1 it did not.")]
 }
 
 impl Command {
-    /// Suppresses its summaries.
+    /// Suppresses the summaries of the command.
     fn silence(&mut self) {
         match self {
             Command::Check(arguments) => arguments.quiet = true,
@@ -188,7 +188,7 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Runs the program with these words, the first its name.
+/// Runs the program with the words of a command line. The first word is the name of the program.
 pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let program = words.next().unwrap_or_default();
     if let Some(name) = ptxas::called_as_ptxas(&program) {
@@ -262,7 +262,8 @@ fn with_all_commands() -> clap::Command {
     Arguments::command().mut_subcommands(|it| it.hide(false)).after_help(Resettable::Reset)
 }
 
-/// The words of a command line with `rewrite` in the place of `lower --emit ptx`, its old name.
+/// The words of a command line, with `lower --emit ptx`, an old name of `rewrite`, replaced by
+/// `rewrite`.
 fn as_rewrite(mut words: Vec<OsString>) -> Vec<OsString> {
     let Some(command) = words.iter().position(|word| word == "lower") else { return words };
     let options = &words[command..];
@@ -283,7 +284,8 @@ fn without_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Prints the answer to the arguments: status 2 for usage errors, 0 for help and version.
+/// Prints the answer of the argument parser. Returns status 2 for usage errors, and 0 for help and
+/// version.
 fn answered(answer: &clap::Error) -> ExitCode {
     match answer.print().and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => unwritable(&error),
@@ -302,8 +304,8 @@ struct Output {
     style: Style,
 }
 
-/// An output whose reader may close it early. From then on nothing is written. That is
-/// not an error: the exit status is that of the work.
+/// An output that the reader may close early. After that, nothing is written. This is no error, and
+/// does not change the exit status.
 struct Stream<W> {
     inner: W,
     is_closed: bool,
@@ -352,7 +354,7 @@ impl<W: Write> Write for Stream<W> {
     }
 }
 
-/// Standard output for texts, which drops no escapes.
+/// Standard output for texts. It drops no escapes.
 fn plain_output() -> Stream<io::StdoutLock<'static>> {
     Stream::new(io::stdout().lock())
 }
@@ -372,7 +374,7 @@ impl Output {
         }
     }
 
-    /// Where diffs are written. They bypass the stream if that may drop escapes.
+    /// Where diffs are written. They bypass the stream if it may drop escapes.
     fn diffs(&mut self) -> Box<dyn Write + '_> {
         if self.style.color { Box::new(&mut self.stream) } else { Box::new(plain_output()) }
     }
@@ -390,7 +392,7 @@ fn by_count(counts: &BTreeMap<&str, usize>) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// The message about a requested target that is not known. A newer ptxas may know it.
+/// The message about a requested target that is not known. A newer ptxas may know the target.
 fn unknown_target(target: Target) -> Option<String> {
     let nearest = target.nearest_known();
     let text =
@@ -410,7 +412,8 @@ fn width() -> usize {
     columns().clamp(40, 160)
 }
 
-/// The columns of the terminal: COLUMNS if set, otherwise 80.
+/// The columns of the terminal: COLUMNS if it is set, otherwise the width of the terminal,
+/// otherwise 80.
 fn columns() -> usize {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     std::env::var("COLUMNS")

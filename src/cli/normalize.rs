@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     };
     match normalize_with(source, options, true) {
         Ok(pieces) => {
-            // Not through the stream, which may drop escapes.
+            // The text bypasses the stream, which may drop escapes.
             let mut out = plain_output();
             for piece in pieces {
                 out.write_all(piece.as_bytes())?;
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             let report = FileReport { path: shown, source, diagnostics: error.diagnostics() };
             let mut text = Vec::new();
             Reporter::new(Format::Human, out.style, Docs::default()).file(&mut text, &report)?;
-            // Users take the output for the text.
+            // Standard output is only for the text.
             errors().write_all(&text)?;
             Ok(FOUND)
         }

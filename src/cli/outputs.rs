@@ -25,7 +25,7 @@ pub(super) enum Destination {
     File(PathBuf),
     /// The file that was read.
     InPlace(PathBuf),
-    /// A file for each text of a binary, in the directory.
+    /// A file for each text of a binary, in the output directory.
     Texts,
 }
 
@@ -53,12 +53,12 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Why the arguments say no destination for an input.
+/// Why the arguments do not give a destination for an input.
 #[derive(Debug, Error)]
 pub(super) enum OutputError {
     #[error(transparent)]
     File(#[from] FileError),
-    /// Often the user meant something else.
+    /// A subject is not a file. Often, the user meant something else.
     #[error(
         "there is no file `{name}`; name PTX files, -, or one instruction in quotes, such as \
          'vmin.s32.s32.s32 d, a, b;'{}",
@@ -101,9 +101,10 @@ pub(super) struct Wanted<'a> {
 /// The kind of text that is made from each input.
 #[derive(Clone, Copy)]
 pub(super) enum New {
-    /// A text in another language, whose files have this ending. Several are printed as one.
+    /// A text in another language, whose files have this ending. On standard output, the texts of
+    /// several inputs become one.
     Other(&'static str),
-    /// PTX again. Binaries have several texts.
+    /// PTX again. A binary gives several texts.
     Ptx {
         in_place: bool,
         /// Whether only changes are printed.
@@ -211,7 +212,8 @@ impl Wanted<'_> {
     }
 }
 
-/// Works on each input; a bug in one does not end the work. Returns the exit status.
+/// Works on each input. A bug met in one input does not end the work on others. Returns the exit
+/// status.
 pub(super) fn each(
     planned: &[(Input, Destination)],
     out: &mut Output,
@@ -263,7 +265,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Says that `vptx explain` tells about a name that is no file, if it does.
+/// A hint at `vptx explain`, if a name that is no file starts with a mnemonic; otherwise nothing.
 fn about(name: &str) -> String {
     let word = name.split('.').next().unwrap_or_default();
     match Mnemonic::from_text(&word.to_ascii_lowercase()) {
@@ -272,9 +274,9 @@ fn about(name: &str) -> String {
     }
 }
 
-/// Puts contents into a file that is there or not.
+/// Puts contents into a file, which need not exist yet.
 pub(super) fn put(path: &Path, contents: &impl Contents) -> Result<(), FileError> {
-    // Where a link points to is what is replaced.
+    // If the path is a link, the target of the link is replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let written = match fs::metadata(path) {
         // A device or a pipe cannot be replaced.
@@ -287,7 +289,7 @@ pub(super) fn put(path: &Path, contents: &impl Contents) -> Result<(), FileError
     written.map_err(|error| FileError::new("write", path, &error))
 }
 
-/// Puts contents in the place of those of a file that was read, unless it changed since.
+/// Replaces the contents of a file that was read, unless the file has changed since.
 pub(super) fn put_in_place(
     path: &Path,
     contents: &impl Contents,
@@ -300,7 +302,7 @@ pub(super) fn put_in_place(
     replaced.map_err(|error| FileError::new("write", path, &error))
 }
 
-/// The bytes of an input that is PTX: by its name, an option, or what stands in it.
+/// The bytes of an input. Fails unless an option, its name or its contents show that it is PTX.
 pub(super) fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, CommandError> {
     let kind = FileKind::told(language.map(Into::into), input.path(), [&[], &[]]);
     let bytes = input.bytes()?;

@@ -113,7 +113,7 @@ struct PortedSource {
     bytes: Bytes,
     ported: Ported,
     functions: Header,
-    /// A line for each statement that stays.
+    /// A message for each statement that stays.
     left: Vec<String>,
     /// How many statements were not read, by reason.
     unread: BTreeMap<&'static str, usize>,
@@ -165,7 +165,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 
     let mut errors = errors();
     for line in sources.iter().flat_map(|(_, source)| &source.left) {
-        // Users take the output of a filter for the text, and that of `--diff` for changes.
+        // Standard output is only for the text of a filter, and for the changes of `--diff`.
         if is_filter || arguments.diff {
             writeln!(errors, "{line}")?;
         } else {
@@ -178,7 +178,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     let is_changed = sources.iter().any(|(_, source)| source.is_changed());
     let header = if is_changed { HeaderFile::read(header_path, &functions) } else { Ok(None) };
-    // Sources include the header, so it comes first.
+    // Sources include the header, so the header is written first.
     let header = header.and_then(|header| match header {
         Some(file) if !is_dry => Ok(file.write().map(|()| None)?),
         header => Ok(header),
@@ -224,7 +224,7 @@ fn header_path(arguments: &Arguments) -> Result<PathBuf, FileError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")))
         .map_err(|error| cannot(&reason(&error)))?;
-    // Where a link points to is what is replaced.
+    // If the path is a link, the target of the link is replaced.
     let whole = folder.join(name);
     Ok(fs::canonicalize(&whole).unwrap_or(whole))
 }
@@ -240,7 +240,8 @@ pub(super) enum HeaderError {
     Other(String),
 }
 
-/// The name of the header for an `#include` in a file of a folder; both are whole paths.
+/// The name of the header for an `#include` in a source in `folder`. Both arguments are whole
+/// paths.
 fn include_name(header: &Path, folder: &Path) -> Result<String, HeaderError> {
     let (mut to, mut from) = (header.components().peekable(), folder.components().peekable());
     while let (Some(one), Some(other)) = (to.peek(), from.peek())
@@ -282,7 +283,7 @@ fn read(
     let name = input.name();
     let bytes = input.bytes()?;
     if let Some(path) = input.path() {
-        // Errors in settings are reported.
+        // Errors in settings are reported here.
         finder.of(path)?;
         let kind = kind(path, arguments, finder);
         if kind.language(&name, &bytes) != Ok(Language::Cuda) {
@@ -361,7 +362,7 @@ struct HeaderFile {
 }
 
 impl HeaderFile {
-    /// Reads the header, if it is there. `None` if it has all functions.
+    /// Reads the header, if it exists. `None` if it already has all functions.
     fn read(path: PathBuf, functions: &Header) -> Result<Option<HeaderFile>, HeaderError> {
         let old = match read_text(&path, Access::Regular) {
             Ok(old) => old,
@@ -387,7 +388,7 @@ impl HeaderFile {
         written.map_err(|error| FileError::new("write", &self.path, &error))
     }
 
-    /// Shows the change in place of making it.
+    /// Shows the change without making it.
     fn show(&self, arguments: &Arguments, out: &mut Output) -> io::Result<()> {
         let here = fs::canonicalize(".").ok();
         let path = here.and_then(|here| self.path.strip_prefix(here).ok().map(Path::to_path_buf));

@@ -48,10 +48,11 @@ pub(super) fn for_each_in_order<I: Sync, T: Send>(
         let work = &work;
         thread::scope(|scope| {
             scope.spawn(move || {
-                // Not by halves of the list, or most results would wait for the first half.
+                // Inputs are taken in order. If each thread began with a part of the list, most
+                // results would wait for the first part.
                 let numbered = inputs.iter().enumerate().par_bridge();
                 numbered.for_each_with(sender, |sender, (at, input)| {
-                    // After an error in output nobody receives.
+                    // After an output error, nobody receives results.
                     let _ = sender.send((at, work(input)));
                     done.fetch_add(1, Ordering::Relaxed);
                 });
@@ -69,8 +70,8 @@ pub(super) fn for_each_in_order<I: Sync, T: Send>(
     })
 }
 
-/// Does work that counts how many inputs of a total are done. On a terminal, shows the
-/// progress if that takes over a second.
+/// Does work that counts how many inputs of a total are done. On a terminal, shows the progress if
+/// the work takes over a second.
 fn with_bar<T>(verb: &str, total: usize, work: impl FnOnce(&AtomicUsize) -> T) -> T {
     let done = AtomicUsize::new(0);
     if !io::stderr().is_terminal() {
@@ -88,7 +89,7 @@ fn with_bar<T>(verb: &str, total: usize, work: impl FnOnce(&AtomicUsize) -> T) -
                     let done = done.load(Ordering::Relaxed);
                     let full = BAR * done / total;
                     let bar = "=".repeat(full) + &" ".repeat(BAR - full);
-                    // Not `eprint!`, which panics if the terminal is gone.
+                    // `eprint!` would panic if the terminal is gone.
                     let _ = write!(io::stderr(), "\r[{bar}] {verb} {done} of {total} files");
                 }
             }

@@ -37,7 +37,7 @@ use crate::workspace::files::{Contents, diff};
 use crate::workspace::input::Input;
 use crate::workspace::kind::OnlyPtx;
 
-// Each is a flag of its own.
+// Each field is a separate flag.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -193,8 +193,8 @@ fn file(
     }
     match destination {
         Destination::Stdout => {
-            // Not through the stream, which may drop escapes; what is not UTF-8 comes
-            // back as it was.
+            // The text bypasses the stream, which may drop escapes. Bytes that are not UTF-8 stay
+            // unchanged.
             let mut stdout = plain_output();
             new.write(&mut stdout)?;
             stdout.flush()?;
@@ -229,7 +229,7 @@ fn rewrite(
         .map_err(|NoTarget| CommandError::NoTarget(name.into()))
 }
 
-/// Rewrites a text, in parts where that makes no difference.
+/// Rewrites a text, in parts if the result is the same.
 pub(super) fn rewrite_with(
     source: &str,
     options: &RewriteOptions,
@@ -244,29 +244,31 @@ pub(super) fn rewrite_with(
 /// A text or a part of one, with the replacements of its video instructions.
 #[derive(Default)]
 pub(super) struct Rewriting {
-    /// Line breaks that replacements are written with.
+    /// The line break in replacements.
     line_end: &'static str,
-    /// Part by part.
+    /// The replacements in each part.
     replaced: Vec<Replaced>,
-    /// How many instructions there are, and are rewritten, and were measured as what
-    /// they became.
+    /// The numbers of all instructions, of those that are rewritten, and of those rewritten whose
+    /// costs are known.
     pub(super) total: usize,
     pub(super) rewritten: usize,
     pub(super) measured: usize,
-    /// The machine instructions of the measured ones.
+    /// The numbers of machine instructions for the measured instructions.
     pub(super) before: usize,
     pub(super) after: usize,
     pub(super) target: Option<Target>,
-    /// How many stay, as nothing is cheaper, and how many as their costs are not known.
+    /// The numbers of instructions that stay because nothing is cheaper, and because their costs
+    /// are not known.
     kept: usize,
     unmeasured: usize,
-    /// How many stay although they should not.
+    /// The number of instructions that should be rewritten, but stay because no ordinary PTX is
+    /// available.
     unavailable: usize,
     /// Notes with their places.
     notes: Vec<(u32, String)>,
 }
 
-/// Replacements in a part of a text that starts at an offset.
+/// The replacements in one part of a text. `start` is the offset of the part.
 struct Replaced {
     start: usize,
     /// Spans of the part in order, and the places of their replacements in `text`.
@@ -328,7 +330,7 @@ impl Rewriting {
         Ok(new)
     }
 
-    /// Adds a part that starts at an offset of the text, after all before.
+    /// Appends a part that starts at an offset of the text.
     fn append(&mut self, start: usize, part: Rewriting) {
         let here = |it: Replaced| Replaced { start, ..it };
         self.replaced.extend(part.replaced.into_iter().map(here));
@@ -384,7 +386,7 @@ impl Contents for NewText<'_> {
     }
 }
 
-/// Rewrites a text as a whole; errors in it are found as well.
+/// Rewrites a text as a whole, and finds its errors.
 fn rewrite_whole(
     source: &str,
     options: &RewriteOptions,
@@ -394,7 +396,7 @@ fn rewrite_whole(
     Ok((Rewriting::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
 }
 
-/// Rewrites a large text in parts, where parts make no difference.
+/// Rewrites a large text in parts. `None` if the result might differ from that for the whole text.
 fn rewrite_in_parts<'o>(
     source: &str,
     options: &'o RewriteOptions,
@@ -407,7 +409,7 @@ fn rewrite_in_parts<'o>(
     joined(in_parts(source, true, work)?)
 }
 
-/// Joins parts, if line breaks that were written are those of the first line.
+/// Joins parts. `None` if the replacements in some part have other line breaks than the first part.
 fn joined(parts: Vec<(usize, Rewriting)>) -> Option<Rewriting> {
     let mut parts = parts.into_iter();
     let (_, mut all) = parts.next()?;
@@ -458,7 +460,7 @@ fn notes(
     [fused, meaning].into_iter().flatten()
 }
 
-/// State that is kept for other parts.
+/// State that is kept for later parts.
 type PartKept<'o> = (lint::KnownFacts, Option<Rewriter<'o>>);
 
 fn rewrite_part<'o>(
@@ -480,7 +482,7 @@ fn rewrite_part<'o>(
     if alone { Rewriting::new(&module, rewriter, quiet).ok() } else { None }
 }
 
-/// How many texts are written at once: systems take no more.
+/// How many texts a single write takes: systems allow no more.
 const MANY: usize = 1024;
 
 /// Writes texts one after the other without copying them.
@@ -509,7 +511,7 @@ pub(super) struct Notice<'n> {
 }
 
 impl Notice<'_> {
-    /// Reports what was rewritten, where the semantics differ, and what was found.
+    /// Reports what was rewritten, where the semantics differ, and which errors were found.
     pub(super) fn tell(
         self,
         rewriting: &Rewriting,
@@ -633,9 +635,8 @@ mod tests {
         (written, text, rewriting.unavailable > 0)
     }
 
-    /// Compares a text that is rewriting in parts with one that is rewriting as a whole, which
-    /// is the law; says whether several parts were rewritten, and whether several
-    /// instructions became one.
+    /// Checks that rewriting a text in parts gives the same result as rewriting it as a whole.
+    /// Returns whether several parts were rewritten, and whether several instructions became one.
     fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> [bool; 2] {
         let check = CheckOptions::errors_only();
         let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
@@ -695,7 +696,7 @@ mod tests {
         assert!(several > 250 && fused > 40, "{several}, {fused}");
     }
 
-    /// Takes a few bytes of the first text only, or none.
+    /// A writer that takes a few bytes of the first text only, or is interrupted.
     struct Slow {
         taken: Vec<u8>,
         at_once: usize,

@@ -12,7 +12,7 @@ use crate::workspace::settings::{Choices, Settings, Targets};
 /// The choices made on the command line.
 pub(super) struct Command<'a> {
     pub(super) choices: &'a Choices,
-    /// Patterns that start from the current folder.
+    /// Patterns that are relative to the current folder.
     pub(super) exclude: &'a [String],
     /// The folders with headers on the command line.
     pub(super) include: &'a [PathBuf],
@@ -20,8 +20,8 @@ pub(super) struct Command<'a> {
     pub(super) baseline: Option<&'a Path>,
 }
 
-/// Writes settings in the form of a settings file. With a path, these are the settings
-/// for that file; otherwise those of the folder, with their choices by path.
+/// Writes settings in the form of a settings file. With a path, these are the settings for that
+/// file. Otherwise, they are the settings of the folder, including its choices for paths.
 pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Command<'_>) -> String {
     let Command { choices: command, exclude, include, baseline } = command;
     let mut text = String::new();
@@ -60,7 +60,7 @@ pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Comma
     for part in &settings.per_path {
         per_path(&mut text, &part.lines, &part.choices);
     }
-    // The command line overrides these.
+    // The command line overrides the choices for paths.
     if !settings.per_path.is_empty() && **command != Choices::default() {
         per_path(&mut text, &["**".into()], command);
     }
@@ -93,7 +93,7 @@ fn check(text: &mut String, options: &CheckOptions) {
         entry(text, "ptx-version", quoted(&version.to_string()));
     }
     if wants_trees(options.rules) && !options.every_module {
-        // Their codes would select them for every module.
+        // If the codes of these rules were listed, the rules would judge every module.
         let off = Code::ALL.iter().filter(|code| !options.rules.contains(**code));
         let off = off.fold(RuleSet::NONE, |set, code| set.with(*code));
         list(text, "select", &["ALL"]);
@@ -152,8 +152,8 @@ fn selectors(rules: RuleSet) -> Vec<&'static str> {
     words
 }
 
-/// Turns a pattern that starts from the current folder into one that starts from the
-/// settings' folder, if that is above.
+/// Turns a pattern relative to the current folder into a pattern relative to the folder of the
+/// settings, if that folder is above.
 fn rebased(line: &str, settings: &Settings) -> String {
     let below = std::fs::canonicalize(".").ok().and_then(|here| {
         let below = here.strip_prefix(settings.folder.as_ref()?).ok()?;

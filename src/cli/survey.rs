@@ -142,7 +142,7 @@ impl Survey<'_> {
         Ok(if failed { FAILED } else { 0 })
     }
 
-    /// The texts of a file, and the errors.
+    /// The lines about the texts of a file, and about errors.
     fn file(&self, input: &Input) -> Vec<SurveyLine> {
         let subject = Subject { input, packages: &self.packages };
         match Content::open(input, self.arguments.max_image) {

@@ -9,8 +9,8 @@ pub(super) enum Align {
     Right,
 }
 
-/// Prints rows in columns that are as wide as they need. Nothing is added after the last
-/// column.
+/// Prints rows in columns that are as wide as their texts need. Texts in the last column are not
+/// padded.
 pub(super) fn print<const N: usize>(
     rows: &[[String; N]],
     align: [Align; N],

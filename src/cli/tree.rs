@@ -102,7 +102,7 @@ impl FromStr for Place {
 }
 
 impl Place {
-    /// The offset in a text that has the place.
+    /// The offset of the place in a text. `None` if the text has no such place.
     fn offset(self, source: &str) -> Option<u32> {
         let index = LineIndex::new(source);
         let line = (self.line <= index.lines()).then(|| index.line_span(self.line - 1))?;
@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         (Some(format), _) => flows(&parsed, part, format, out)?,
         (None, TreeFormat::Human) => tree::human(&mut out.stream, &parsed, part)?,
         (None, TreeFormat::Json) => {
-            // Not through the stream, which may drop escapes.
+            // The text bypasses the stream, which may drop escapes.
             let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
             tree::json(&mut out, &parsed, part)?;
             out.flush()?;
@@ -144,7 +144,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     Ok(if parsed.errors().is_empty() { 0 } else { FOUND })
 }
 
-/// Why there is no such part of a text.
+/// Why a text does not have the requested part.
 #[derive(Debug, Error)]
 enum NoPart {
     #[error("no function is named `{0}`")]
@@ -155,12 +155,12 @@ enum NoPart {
     Statement { line: usize, column: usize },
 }
 
-/// The statement that is asked for, if not the whole text.
+/// The requested statement. `None` stands for the whole text.
 fn part<'t>(arguments: &Arguments, tree: &'t Tree<'t>) -> Result<Option<Statement<'t>>, NoPart> {
     if let Some(wanted) = &arguments.function {
         let name = |function: Function<'t>| function.name().map(|it| it.text(tree.source()));
         let named = tree.functions().filter(|it| name(*it) == Some(wanted));
-        // A definition says more than a declaration.
+        // A definition is more useful than a declaration.
         let found = named.max_by_key(|function| function.body().is_some());
         return found.map(|function| Some(function.statement())).ok_or_else(|| {
             let shown = visible(wanted).into_owned();
@@ -179,7 +179,7 @@ fn part<'t>(arguments: &Arguments, tree: &'t Tree<'t>) -> Result<Option<Statemen
     found.map(Some).ok_or(NoPart::Statement { line, column })
 }
 
-/// The blocks of a function, or of all.
+/// Prints the basic blocks of one function, or of all functions.
 fn flows<'t>(
     tree: &'t Tree<'t>,
     part: Option<Statement<'t>>,

@@ -21,7 +21,7 @@ fn stamps(files: Vec<PathBuf>) -> Vec<Stamp> {
     files.into_iter().map(stamp).collect()
 }
 
-/// Runs at once and whenever one of the files changes, appears or disappears. Stops
+/// Calls `run` at once, and again whenever one of the files changes, appears or disappears. Stops
 /// when the process ends or the reader closes the output.
 pub(super) fn watch(
     quiet: bool,

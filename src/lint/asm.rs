@@ -19,13 +19,13 @@ pub(crate) struct AsmSubject<'a, 't> {
     /// The place of the instruction in the text of the `asm`.
     pub(crate) statement: Span,
     pub(crate) tokens: &'a [Token],
-    /// The names that it sees.
+    /// The declarations that the instruction sees.
     pub(crate) context: &'a Context<'t>,
     /// Whether something outside of an `asm` may declare a register.
     pub(crate) may_declare: &'a dyn Fn(&str, Span) -> bool,
-    /// How the instruction is written, if it can be read.
+    /// The raw tree of the instruction, if it can be read.
     pub(crate) raw: Option<&'a RawInstruction>,
-    /// The instruction and how it is written, if it is legal.
+    /// The raw tree and the instruction, if the instruction is legal.
     pub(crate) legal: Option<(&'a RawInstruction, &'a Instruction)>,
 }
 
@@ -39,8 +39,8 @@ impl<'t> AsmSubject<'_, 't> {
         self.asm().spelled(name)
     }
 
-    /// Whether a word there is an operand, or declared, or a reference to an operand that is not
-    /// there.
+    /// Whether a word at a place is an operand, is declared, or refers to an operand that the `asm`
+    /// lacks.
     pub(super) fn is_known(&self, word: &str, place: Span) -> bool {
         self.operands.get(word).is_some()
             || self.context.resolve(word).is_some()
@@ -53,7 +53,7 @@ impl<'t> AsmSubject<'_, 't> {
     }
 }
 
-/// Finds what breaks a rule; findings are placed in the source.
+/// Finds what breaks a rule, and places the findings in the source.
 type Rule = fn(&AsmSubject<'_, '_>, &mut Vec<Diagnostic>);
 
 const RULES: [Rule; 4] = [
@@ -84,8 +84,7 @@ pub(crate) struct AsmOperands<'t> {
 struct Index<'t> {
     /// The number of the operand of each placeholder.
     operands: Map<&'t str, usize>,
-    /// The constraints, among them numbers of outputs whose place is that of an input
-    /// as well.
+    /// The constraints. A number among them ties an input to the output with this number.
     constraints: Set<&'t str>,
     /// Where each word that may be a placeholder stands first.
     mentioned: Map<&'t str, u32>,
@@ -106,7 +105,7 @@ impl<'t> AsmOperands<'t> {
         Some((number, &self.asm.operands[number]))
     }
 
-    /// Whether an input has the place of an output.
+    /// Whether an input shares the register of an output.
     pub(super) fn is_tied(&self, output: usize) -> bool {
         self.index().constraints.contains(&*output.to_string())
     }

@@ -20,7 +20,7 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The operand of a name, if it is an output without a value yet.
+/// The operand with a name, if the operand is an output that has no value yet.
 fn unwritten<'a>(subject: &'a AsmSubject<'_, '_>, name: &str) -> Option<&'a AsmOperand<'a>> {
     let operands = subject.operands;
     let (number, operand) = operands.get(name)?;

@@ -1,4 +1,4 @@
-//! V705: outputs of an `asm` that some path through it does not write.
+//! V705: outputs of an `asm` that some path through the `asm` does not write.
 
 use super::asm::AsmOperands;
 use super::structure::{ModuleSubject, run_on_function};
@@ -12,8 +12,8 @@ use crate::names::{Meaning, Names};
 use crate::source::Span;
 use crate::syntax::{self, Function};
 
-/// The findings on the paths through an `asm` and on its video instructions, placed in its text:
-/// those on operands at `place_of_operand`.
+/// The findings on the paths through an `asm` and on its video instructions, placed in the text of
+/// the `asm`. Findings on operands are placed at `place_of_operand`.
 pub(crate) fn run_asm_flow(
     options: &CheckOptions,
     operands: &AsmOperands<'_>,
@@ -101,7 +101,8 @@ fn unwritten(
     unwritten.map(|(written, (number, _))| (number, written)).collect()
 }
 
-/// Whether guarded instructions write a register if a predicate holds, and if it does not.
+/// Whether one guarded instruction writes a register if a predicate holds, and another one if the
+/// predicate does not hold.
 fn is_written_either_way(flow: &Flow<'_>, meaning: Meaning) -> bool {
     let mut guards: Set<(Meaning, bool)> = Set::default();
     flow.instructions_with(meaning).any(|at| {

@@ -1,7 +1,8 @@
-//! V216: registers that an `asm` with declarations of its own does not declare.
+//! V216: undeclared registers in an `asm` that declares other registers.
 //!
-//! A name may come from another `asm` of the function: it counts as declared if any `.reg` of the
-//! source may declare it. A name with a `%`, such as `%r1`, may be one of the compiler's.
+//! Another `asm` of the function may declare a name, so the name counts as declared if any `.reg`
+//! of the source may declare it. A name with a `%`, such as `%r1`, may be a register of the
+//! compiler.
 
 use std::cell::OnceCell;
 
@@ -20,7 +21,7 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     }
     for operand in raw.operands.iter().filter(|it| matches!(it.shape, Shape::Name)) {
         let name = operand.value.text(&asm.text);
-        // V701 has `$0`.
+        // V701 reports `$0`.
         let is_number = name.starts_with('$') && name[1..].parse::<u32>().is_ok();
         if is_number
             || name.starts_with('%')
@@ -46,7 +47,7 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The words that may be registers of a source: those after a `.reg`.
+/// The words that may be registers of a source: all words after a `.reg`.
 pub(crate) struct DeclaredWords<'t> {
     source: &'t str,
     /// The first and the last place of each word.
@@ -54,7 +55,7 @@ pub(crate) struct DeclaredWords<'t> {
 }
 
 impl<'t> DeclaredWords<'t> {
-    /// The words of a source, with its headers.
+    /// The words of a source that includes the text of its headers.
     pub(crate) fn new(source: &'t str) -> DeclaredWords<'t> {
         DeclaredWords { source, places: OnceCell::new() }
     }

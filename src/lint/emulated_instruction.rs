@@ -1,4 +1,4 @@
-//! V601: ptxas needs more machine instructions than an equivalent does.
+//! V601: ptxas needs more machine instructions than for an equivalent.
 
 use super::{Memo, Rule, Subject};
 use crate::backend::ptx::{cheaper_on_all, cost_of, gate};
@@ -8,7 +8,7 @@ use crate::video::Semantics;
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::EmulatedInstruction], documented: false, find };
 
-/// The replacement is shown up to this many lines.
+/// At most this many lines of the replacement are shown.
 const SHOWN: usize = 12;
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
@@ -51,7 +51,8 @@ pub(super) fn label(groups: &[TargetGroup], most: &str) -> String {
     }
 }
 
-/// The help with an equivalent. `same` tells whether all semantics give its result.
+/// The help that shows an equivalent. `same` tells whether the instruction has the result of the
+/// equivalent under all semantics.
 pub(super) fn help(block: &str, same: bool) -> String {
     let mut help = format!("an equivalent:\n{}", shown(block));
     if !same {
@@ -60,12 +61,12 @@ pub(super) fn help(block: &str, same: bool) -> String {
     help
 }
 
-/// Targets on which something and its equivalent cost the same.
+/// Targets with equal costs, both of the original instructions and of the equivalent.
 pub(super) struct TargetGroup {
     pub(super) targets: Vec<Target>,
     pub(super) ptxas: u32,
-    /// `None` if that was not measured: the module's version lacks the best sequence,
-    /// or there are constants.
+    /// The cost of the equivalent. `None` if it was not measured: the module's version lacks the
+    /// best sequence, or there are constants.
     pub(super) written: Option<u32>,
 }
 
@@ -81,7 +82,7 @@ impl TargetGroup {
     }
 }
 
-/// The targets with the same costs as one.
+/// Merges targets with equal costs into one group.
 pub(super) fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGroup> {
     let mut groups: Vec<TargetGroup> = Vec::new();
     for one in each {
@@ -99,7 +100,7 @@ pub(super) fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGrou
 fn shown(block: &str) -> String {
     let lines = || block.lines();
     let indented = |line: &str| line.len() - line.trim_start().len();
-    // The first line follows the indentation of its place.
+    // The first line stands after the indentation that the source already has.
     let common = lines().skip(1).map(indented).min().unwrap_or(0);
     let mut shown: Vec<&str> =
         lines().map(|line| line.get(common.min(indented(line))..).unwrap_or(line)).collect();

@@ -36,10 +36,10 @@ pub(super) enum Saturation {
     Both,
 }
 
-/// The reason why a secondary operation decides nothing.
+/// The reason why a secondary operation has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ineffective {
-    /// The result is the primary operation's.
+    /// The result is always that of the primary operation.
     Passes,
     /// The result is always `c`.
     AlwaysThird,
@@ -65,13 +65,13 @@ impl Facts {
         *self.saturation.get_or_init(|| saturation(&self.form))
     }
 
-    /// The lanes whose comparison always has the same result, and that result. A scalar
+    /// The lanes whose comparison always has the same result, each with this result. A scalar
     /// comparison is lane 0.
     pub(super) fn settled(&self) -> &[(usize, bool)] {
         self.settled.get_or_init(|| settled(&self.form.operation))
     }
 
-    /// The reason why the secondary operation decides nothing, if there is one.
+    /// The reason, if any, why the secondary operation has no effect.
     pub(super) fn secondary(&self) -> Option<Ineffective> {
         *self.secondary.get_or_init(|| secondary(&self.form))
     }
@@ -92,7 +92,7 @@ fn difference(instruction: &Instruction) -> Option<Difference> {
     })
 }
 
-/// Whether a scalar instruction is of a kind whose results can differ at all.
+/// Whether a scalar instruction is of a kind for which ptxas can differ from the manual.
 fn may_differ(instruction: &Instruction) -> bool {
     has(instruction, &[Role::Saturate, Role::Scale])
         || match instruction.tail() {
@@ -106,14 +106,14 @@ fn has(instruction: &Instruction, roles: &[Role]) -> bool {
     roles.iter().any(|role| instruction.modifier(*role).is_some())
 }
 
-/// Whether some fact may hold for the instruction.
+/// Whether any of the facts may hold for the instruction.
 pub(super) fn is_notable(instruction: &Instruction) -> bool {
     may_differ(instruction)
         || has(instruction, &[Role::Compare])
         || matches!(instruction.tail(), Some(Tail::Secondary { c: Operand::Immediate(_), .. }))
 }
 
-/// The same instruction without `.sat`, if it has one.
+/// The same instruction without `.sat`. `None` if it has no `.sat`.
 fn unsaturated(instruction: &Instruction) -> Option<Instruction> {
     let mut operation = instruction.operation.clone();
     let saturate = match &mut operation {
@@ -200,7 +200,7 @@ fn settled_lanes(set: &SimdSet) -> Vec<(usize, bool)> {
         return Vec::new();
     }
     let same = operands.a == operands.b;
-    // Lanes of one register are the same lanes.
+    // If both sources are one register, its lanes count from 0 in both.
     let lanes = operands.lanes.width().lanes() as u8;
     let lane = |lane: u8| if same { lane % lanes } else { lane };
     let settled = operands.lanes.written().filter(|(_, a, b)| lane(*a) == lane(*b));
@@ -236,7 +236,7 @@ fn secondary(instruction: &Instruction) -> Option<Ineffective> {
     Semantics::ALL.into_iter().all(ignored).then_some(Ineffective::AlwaysThird)
 }
 
-/// The form that facts are about.
+/// The instruction without names of registers. All instructions with equal forms share their facts.
 pub(super) fn form(instruction: &Instruction) -> Operation {
     let form = instruction.anonymous();
     let Operation::MultiplyAdd(it) = &form else {

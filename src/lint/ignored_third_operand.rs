@@ -15,7 +15,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     if instruction.form().third {
         return None;
     }
-    // The comma alone is removed: a comment may stand beside it.
+    // The comma is removed by an edit of its own if there is more beside it, such as a comment.
     let from = b.span.end;
     let between = Span::new(from, third.span.start);
     let comma = statement_tokens(between.text(source))

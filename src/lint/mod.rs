@@ -90,7 +90,7 @@ impl Subject<'_> {
     }
 }
 
-/// A rule, or several that share their work.
+/// A rule, or several rules that share their work.
 struct Rule {
     codes: &'static [Code],
     /// Whether the rule is about differences between ptxas and the manual. Such a rule
@@ -151,15 +151,15 @@ impl<'s> Memo<'s> {
         self.known
     }
 
-    /// The text of an equivalent, at the place of an instruction.
+    /// The text of an equivalent that can stand in the place of an instruction.
     fn block(&mut self, span: Span, instruction: &Instruction, sequence: &Sequence) -> String {
         let source = self.source;
         let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(source));
         blocks.block(source, span, instruction, sequence)
     }
 
-    /// The facts about the instruction that do not depend on names of registers, if there
-    /// may be something.
+    /// The facts about the instruction that do not depend on names of registers. `None` if no fact
+    /// can hold.
     fn facts(&mut self, instruction: &Instruction) -> Option<&Facts> {
         if !facts::is_notable(instruction) {
             return None;
@@ -174,7 +174,7 @@ impl<'s> Memo<'s> {
     }
 }
 
-/// The findings of the rules in force on an instruction.
+/// Adds the findings on an instruction of all rules that are on.
 pub(crate) fn run(
     rules: RuleSet,
     documented: bool,

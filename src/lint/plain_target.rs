@@ -1,4 +1,4 @@
-//! V603: a kind of the target has shorter code for the instruction.
+//! V603: plain targets whose kind with the suffix `f` has shorter code for the instruction.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule { codes: &[Code::PlainTarget], documented: fa
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { instruction, targets, place, .. } = subject;
     let shorter = targets.iter().find_map(|&target| {
-        // Who builds for both knows.
+        // A user who builds for both targets knows the difference.
         let family = target.family().filter(|family| !targets.contains(family))?;
         let [own, other] = [target, family].map(|it| instruction.cost(it));
         let (own, other) = (own?, other?.written());

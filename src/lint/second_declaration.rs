@@ -1,4 +1,4 @@
-//! V903: names that their scope has already.
+//! V903: names that their scope declares already.
 
 use super::structure::{ModuleSubject, place_of};
 use crate::diagnostic::{Code, Diagnostic};
@@ -24,7 +24,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             format!("`{text}` is declared in this scope already"),
         )
         .label("the second declaration");
-        // A second body belongs to the symbol of the first.
+        // A second body of a function belongs to the symbol of the first body.
         let own = names.uses_of_symbol(id).map(Use::span).find(|span| *span != symbol.name);
         let other = if before == symbol.name { own } else { Some(before) };
         if let Some(other) = other {

@@ -1,4 +1,4 @@
-//! V506: secondary operations that decide nothing.
+//! V506: secondary operations without an effect.
 
 use super::facts::Ineffective;
 use super::{Memo, Rule, Subject};

@@ -14,7 +14,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     };
     let selector = [a, b].into_iter().find(|operand| text(operand) == Some(".b1024"))?.selector?;
-    // With the registers swapped, lane n of one is lane n + 4 of the other.
+    // If the registers are swapped, the number of each lane changes by 4.
     let lanes = |operand: &RawOperand, default: Selector| {
         let lanes = text(operand)
             .and_then(|text| Selector::from_text(LaneWidth::Bytes, text))

@@ -1,4 +1,4 @@
-//! The rules on whole modules: their names, and what flows along the paths of their functions.
+//! The rules on whole modules: on their names, and on the data flow of their functions.
 
 use super::{
     second_declaration, undeclared_name, unreachable_statement, unread_result, unused_label,
@@ -15,11 +15,11 @@ use crate::syntax::{Statement, StatementKind, Tree};
 pub(crate) struct ModuleSubject<'t> {
     pub(crate) tree: &'t Tree<'t>,
     pub(crate) names: &'t Names,
-    /// Its statements that are, or were meant to be, video instructions, in order.
+    /// The statements that are, or were meant to be, video instructions, in order.
     pub(crate) statements: &'t [VideoStatement],
-    /// Whether it declares all that it names, as a module does.
+    /// Whether the text declares all names that it uses, as a whole module does.
     pub(crate) is_module: bool,
-    /// Whether other texts may use what it declares, as with the text of an `asm`.
+    /// Whether other texts may use the declarations of this text, as with the text of an `asm`.
     pub(crate) is_part: bool,
 }
 
@@ -27,13 +27,13 @@ pub(crate) struct ModuleSubject<'t> {
 pub(super) struct FunctionSubject<'a, 't> {
     pub(super) module: &'a ModuleSubject<'t>,
     pub(super) flow: &'a Flow<'t>,
-    /// The legal video instructions, each with its number among all of the function.
+    /// The legal video instructions, each with its number among all statements of the function.
     pub(super) video: Vec<(usize, &'a VideoStatement)>,
 }
 
 impl FunctionSubject<'_, '_> {
-    /// The accesses of video instructions to registers of the function, each with the number of
-    /// its instruction and the statement.
+    /// The accesses of video instructions to registers of the function, each with the number and
+    /// the statement of its instruction.
     pub(super) fn own_accesses(
         &self,
     ) -> impl Iterator<Item = (usize, &VideoStatement, &NameAccess)> {
@@ -44,8 +44,8 @@ impl FunctionSubject<'_, '_> {
         })
     }
 
-    /// Whether nothing outside of the function reads or writes what a name means: a register,
-    /// which in a part of a text must be one of a `{ }`.
+    /// Whether a name means a register that nothing outside of the function reads or writes. In a
+    /// part of a text, only a register declared inside a `{ }` is such a register.
     pub(super) fn is_own_register(&self, meaning: Meaning) -> bool {
         let names = self.module.names;
         let symbol = names.symbol(meaning.symbol());
@@ -60,8 +60,8 @@ impl<'t> ModuleSubject<'t> {
     }
 }
 
-/// The place of a statement that a finding is about: of a function and of a block, what stands
-/// before the statements inside.
+/// The place for findings on a statement. For functions and blocks, it is the part before the
+/// statements inside.
 pub(super) fn place_of(statement: Statement<'_>) -> Span {
     match statement.kind() {
         StatementKind::Function(_) | StatementKind::Block(_) => {
@@ -93,19 +93,19 @@ const ON_VIDEO: [(Code, FunctionRule); 2] =
 const ON_FUNCTIONS: [(Code, FunctionRule); 1] =
     [(Code::UnreachableStatement, unreachable_statement::find)];
 
-/// Whether a rule is in force that reads the tree of a module, or that of an `asm`.
+/// Whether any rule is on that reads the tree of a module or of an `asm`.
 pub(crate) fn wants_trees(rules: RuleSet) -> bool {
     wants_structure(rules) || rules.contains(Code::AsmOutputUnwritten)
 }
 
-/// Whether one of the rules on modules is in force.
+/// Whether any rule on whole modules is on.
 pub(crate) fn wants_structure(rules: RuleSet) -> bool {
     let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
     let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);
     on_names.chain(on_flow).any(|code| rules.contains(*code))
 }
 
-/// The findings of the rules in force on a text, rule by rule.
+/// The findings of the rules that are on, rule by rule.
 pub(crate) fn run_structure(rules: RuleSet, subject: &ModuleSubject<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (codes, find) in ON_NAMES {
@@ -131,7 +131,7 @@ pub(crate) fn run_structure(rules: RuleSet, subject: &ModuleSubject<'_>) -> Vec<
     found
 }
 
-/// The findings of the rules in force on a function that has these statements.
+/// Adds the findings of the rules that are on about a function with these video statements.
 pub(super) fn run_on_function(
     rules: RuleSet,
     module: &ModuleSubject<'_>,

@@ -1,4 +1,4 @@
-//! V901 and V902: names that nothing declares before, and labels that are not in sight.
+//! V901 and V902: names that are not declared before their use, and labels that are not in scope.
 
 use super::structure::{ModuleSubject, place_of};
 use crate::diagnostic::{Code, Diagnostic};
@@ -8,10 +8,10 @@ use crate::names::{ScopeId, Symbol, SymbolKind, Use};
 use crate::source::{Span, nearest};
 use crate::syntax::{DirectiveKind, Statement, StatementKind};
 
-/// So many names of a module are compared with those that it declares.
+/// For how many undeclared names of a module a similar name is searched.
 const COMPARED: usize = 64;
 
-/// How the functions start that `OptiX` puts in the place of calls.
+/// How the names of functions start whose calls `OptiX` replaces.
 const OPTIX: &str = "_optix_";
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
@@ -29,7 +29,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         }
         let Some(statement) = subject.tree.statement_at(it.span().start) else { continue };
         let Some(role) = Role::of(statement, it.span()) else { continue };
-        // One finding for each name of a function.
+        // Each function has at most one finding for a name.
         let function = statement.function().map(|function| function.statement().index());
         if !seen.insert((function, text)) {
             continue;
@@ -68,7 +68,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The name, of a label or of something else, that a place sees and that is near to the one there.
+/// The name in scope that is nearest to an undeclared name: a label if `is_label` is set, otherwise
+/// anything else.
 fn near<'t>(subject: &ModuleSubject<'t>, name: Span, is_label: bool) -> Option<&'t str> {
     let (names, source) = (subject.names, subject.source());
     let around = |scope: &ScopeId| names.scope(*scope).parent;
@@ -84,14 +85,14 @@ fn near<'t>(subject: &ModuleSubject<'t>, name: Span, is_label: bool) -> Option<&
     nearest(name.text(source), seen.map(|symbol| symbol.name.text(source)))
 }
 
-/// What a name that is not declared would be.
+/// What kind of symbol an undeclared name would be.
 enum Role {
     Label,
     Other,
 }
 
 impl Role {
-    /// `None` where ptxas does not look.
+    /// `None` where ptxas does not look names up.
     fn of(statement: Statement<'_>, name: Span) -> Option<Role> {
         match statement.kind() {
             StatementKind::Instruction(instruction) => {
@@ -111,14 +112,14 @@ impl Role {
     }
 }
 
-/// Whether a variable is declared only behind a name that means it.
+/// Whether a name means a variable that is declared only later.
 fn is_too_early(subject: &ModuleSubject<'_>, it: &Use) -> bool {
     let Some(meaning) = it.meaning().filter(|_| !it.declares()) else { return false };
     let symbol = subject.names.symbol(meaning.symbol());
     symbol.kind == SymbolKind::Variable
         && symbol.is_global()
         && it.span().start < symbol.name.start
-        // It may be declared more than once.
+        // A variable may have several declarations.
         && subject.names.uses_of(meaning).next().is_some_and(|first| !first.declares())
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
     let texts: Vec<String> = groups.iter().map(|group| group.text("")).collect();
     let message =
         format!("{count} instructions that are {whole}: {ptxas} emits {}", texts.join("; "));
-    // Lines before a loop, with the indentation of the block.
+    // Lines that move before a loop are shown with the indentation of the block.
     let own = region.edits.get(place)?.replacement.as_str();
     let end = own.lines().last().unwrap_or_default();
     let level = &end[..end.len() - end.trim_start().len()];
@@ -39,7 +39,7 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
     region.edits.sort_by_key(|edit| edit.span);
     let applicability =
         if region.is_undisputed { Applicability::Safe } else { Applicability::Unsafe };
-    // The block is at the last one, except if that moves up.
+    // The block is at the last instruction, unless the last one moves up to the first.
     let (other, which) = if place == 0 { (last, "last") } else { (first, "first") };
     let mut found =
         Diagnostic::new(Code::UnfusedInstructions, statements.get(place)?.span, message)

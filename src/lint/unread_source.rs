@@ -23,7 +23,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-/// The first of `a` and `b`, as 0 and 1, of which no lane is selected.
+/// The number of the first source of which no lane is selected: 0 for `a`, 1 for `b`.
 fn unread(operands: &SimdOperands) -> Option<usize> {
     if operands.a == operands.b {
         return None;
@@ -43,7 +43,8 @@ mod tests {
     use crate::testing::Numbers;
     use crate::video::{Instruction, Semantics};
 
-    /// Whether the rule and the semantics agree about a sum of lanes.
+    /// Whether the rule and the lowered program agree about which source of a sum of lanes is not
+    /// read.
     fn agrees(text: &str) -> bool {
         let instruction: Instruction = text.parse().unwrap();
         let found = unread(instruction.simd().expect("lanes"));
@@ -63,7 +64,7 @@ mod tests {
         }
         let mut numbers = Numbers(3);
         let mut selector = |lanes: usize| -> String {
-            // Most lanes come from one source.
+            // Most selected lanes are lanes of one source.
             let from = 4 * numbers.below(2);
             let digits = (0..4).map(|_| (from + numbers.below(lanes)) % 8);
             digits.map(|digit| digit.to_string()).collect()

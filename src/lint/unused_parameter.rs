@@ -1,4 +1,4 @@
-//! V908: parameters and results that their function does not name.
+//! V908: parameters and results that their function does not use.
 
 use super::structure::ModuleSubject;
 use crate::diagnostic::{Code, Diagnostic};

@@ -28,7 +28,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Removes a name from its declaration, with the whole of that if it has no other.
+/// Removes a name from its declaration. Removes the whole declaration if it has no other name.
 fn removal(subject: &ModuleSubject<'_>, name: Span) -> Option<Edit> {
     let statement = subject.tree.statement_at(name.start)?;
     let StatementKind::Declaration(declaration) = statement.kind() else { return None };

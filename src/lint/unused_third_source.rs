@@ -15,8 +15,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     if instruction.form().sources == Sources::Scalar {
         return None;
     }
-    // The third source must be written, and a register that is already in use costs
-    // nothing.
+    // The syntax needs a third source, and a register that is already in use costs nothing.
     if [Some(instruction.destination()), Some(a), b].contains(&Some(c))
         || instruction.lower(Semantics::Manual).reads(Input::C)
     {

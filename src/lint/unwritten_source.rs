@@ -1,4 +1,4 @@
-//! V904: sources of video instructions that some path does not write before.
+//! V904: sources of video instructions that some path to the instruction does not write.
 
 use super::structure::FunctionSubject;
 use crate::diagnostic::{Code, Diagnostic};
@@ -12,13 +12,13 @@ use crate::source::Span;
 use crate::video::Semantics;
 
 pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
-    // Where the text does not say where branches lead, there may be paths that are none.
+    // If the targets of branches are unknown, some paths in the graph may not exist.
     if subject.flow.is_opaque() {
         return;
     }
     let reads: Vec<_> = subject.own_accesses().filter(|it| it.2.access.reads()).collect();
     let places: Vec<_> = reads.iter().map(|(number, _, it)| (*number, it.meaning)).collect();
-    // A guarded write mostly goes with a read under the same predicate.
+    // Guarded writes count, as the reads usually have the same predicate.
     let Some(written) = subject.flow.are_written_before(&places, |_| true) else { return };
     let mut seen = Set::default();
     for ((number, statement, access), written) in reads.into_iter().zip(written) {
@@ -82,21 +82,22 @@ fn finding(
     })
 }
 
-/// The source in whose place a name stands.
+/// The source operand that holds an access.
 fn input_at(spans: &StatementSpans, access: &NameAccess) -> Option<Input> {
     let holds = |whole: Span| whole.start <= access.span.start && access.span.end <= whole.end;
     let operand = spans.operands.iter().skip(1).position(|operand| holds(operand.whole))?;
     Input::ALL.get(operand).copied()
 }
 
-/// So many merges, each of which reads the one before, are followed.
+/// How many merges are followed, each of which reads the result of the merge before.
 const MERGES: usize = 16;
 
-/// So many uses of a result, and so many blocks, are searched for who reads it.
+/// How many uses of a result, and how many basic blocks, are searched for the readers of the
+/// result.
 const USES: usize = 256;
 
-/// Whether an instruction merges into a register, and others into its result, before anything
-/// else reads that, until nothing of the register is left.
+/// Whether an instruction and later ones merge into a register until they have replaced all its
+/// bits. Nothing else may read the results in between.
 fn all_is_merged(subject: &FunctionSubject<'_, '_>, number: usize, register: Meaning) -> bool {
     let (mut at, mut register, mut merged) = (number, register, 0);
     for _ in 0..MERGES {
@@ -111,15 +112,15 @@ fn all_is_merged(subject: &FunctionSubject<'_, '_>, number: usize, register: Mea
     false
 }
 
-/// What an instruction without a guard merges into the register that is its third source.
+/// What an instruction without a guard merges into its third source, a register.
 struct Merge {
-    /// The bits that it writes.
+    /// The bits that the instruction writes.
     bits: u32,
     result: Meaning,
 }
 
 impl Merge {
-    /// `None` for an instruction that does something else with the register.
+    /// `None` if the instruction does anything else with the register.
     fn of(subject: &FunctionSubject<'_, '_>, number: usize, register: Meaning) -> Option<Merge> {
         let place = subject.video.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         let statement = subject.video[place].1;

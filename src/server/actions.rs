@@ -10,7 +10,7 @@ use crate::source::{Span, line_end};
 /// What an action is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It fixes a finding. The only safe fix is preferred.
+    /// It fixes a finding. A fix is preferred if it is the only safe one.
     Fix { preferred: bool },
     /// It suppresses a finding.
     Ignore,
@@ -25,7 +25,7 @@ pub(super) enum Purpose {
 pub(super) struct Action<'f> {
     pub(super) title: String,
     pub(super) purpose: Purpose,
-    /// The finding that it is about.
+    /// The finding that the action is about.
     pub(super) found: Option<&'f Diagnostic>,
     pub(super) edits: Vec<Edit>,
 }
@@ -69,7 +69,7 @@ fn sentence(text: &str) -> String {
     first.into_iter().chain(characters).collect()
 }
 
-/// A comment at the statement of a finding.
+/// The edits that write a comment at the statement of a finding.
 fn ignore_here(source: &str, options: &CheckOptions, found: &Diagnostic) -> Option<Vec<Edit>> {
     let statement = found.statement?;
     let only = [found.code.text().parse().ok()?];
@@ -90,7 +90,8 @@ fn line_start(source: &str, offset: u32) -> u32 {
     memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]).map_or(0, |at| at as u32 + 1)
 }
 
-/// A comment at the start of the file. Errors are not offered: a file should not hide them.
+/// The edit that writes a comment at the start of the file. `None` for errors: a file should not
+/// hide them.
 fn ignore_in_file(source: &str, code: Code) -> Option<Edit> {
     if code.severity() == Severity::Error {
         return None;
@@ -123,7 +124,7 @@ fn difference(old: &str, new: &str) -> Edit {
     Edit::replace(span, &new[start..new.len() - end])
 }
 
-/// The instruction at an offset of PTX as ordinary PTX.
+/// The action that rewrites the instruction at an offset of PTX as ordinary PTX.
 pub(super) fn rewriting(
     source: &str,
     options: &CheckOptions,

@@ -12,14 +12,14 @@ use crate::syntax::{
 };
 use crate::video;
 
-/// A text that may stand at a place.
+/// A text that the client may insert at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
-    /// The text that is inserted; for a whole form, with places to fill in.
+    /// The inserted text. The text of a whole form has places to fill in.
     pub(super) text: String,
     /// The text in the list.
     pub(super) label: String,
-    /// A few words about it.
+    /// A few words about the text.
     pub(super) detail: String,
     pub(super) kind: OfferKind,
 }
@@ -35,7 +35,7 @@ pub(super) enum OfferKind {
 }
 
 impl Offer {
-    /// An offer that is inserted as it is listed.
+    /// An offer whose inserted text is the text in the list.
     fn plain(text: impl Into<String>, detail: impl Into<String>, kind: OfferKind) -> Offer {
         let text = text.into();
         Offer { label: text.clone(), text, detail: detail.into(), kind }
@@ -51,19 +51,20 @@ pub(super) struct Completion {
     pub(super) is_part: bool,
 }
 
-/// Selectors and registers that are offered at once.
+/// The most selectors or registers that are offered at once.
 const MOST: usize = 300;
 
-/// A statement up to where it is typed.
+/// A statement that is being typed, up to the cursor.
 #[derive(Debug, PartialEq, Eq)]
 struct Typed {
     /// Mnemonic and modifiers.
     opcode: String,
-    /// The number of the operand that follows these and white space, and what is typed of it.
+    /// The number of the operand at the cursor, and the typed part of it. `None` if the cursor is
+    /// still in the opcode.
     operand: Option<(usize, String)>,
 }
 
-/// What may be typed at an offset; whole forms only if the client takes `snippets`.
+/// The offers at an offset. They include whole forms only if the client takes `snippets`.
 pub(super) fn at(
     source: &str,
     options: &CheckOptions,
@@ -98,11 +99,11 @@ fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> 
 /// The operands that an instruction takes.
 #[derive(Debug)]
 pub(super) struct Signature {
-    /// The syntax lines of the manual, with a phrase that tells each from the others.
+    /// The syntax lines of the manual, each with a phrase that distinguishes it from the others.
     pub(super) lines: Vec<(String, &'static str)>,
-    /// The line that fits what is typed.
+    /// The number of the line that fits the typed modifiers.
     pub(super) fits: usize,
-    /// The number of the operand that is typed.
+    /// The number of the operand at the cursor.
     pub(super) operand: usize,
 }
 
@@ -125,7 +126,7 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
         Some(host) => {
             asm_at(source, host, offset)?;
             let literal = before.rfind('"').map_or(0, |quote| quote + 1);
-            // Line breaks of the PTX.
+            // Escapes of white space become white space of the same length.
             before[literal..].replace("\\n", " \n").replace("\\t", " \t").into()
         }
     };
@@ -143,7 +144,7 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
     let mut opcode = instruction.opcode();
     let behind = instruction.tokens().partition_point(|it| it.start() < opcode.end);
     let mut operands = instruction.tokens()[behind..].iter().peekable();
-    // A modifier that has only its dot.
+    // The next modifier may have only its dot so far.
     if let Some(dot) = operands.next_if(|it| it.is(b'.') && it.start() == opcode.end) {
         opcode.end = dot.end();
     }
@@ -161,7 +162,7 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
     Some(Typed { opcode: opcode.text(&text).to_ascii_lowercase(), operand })
 }
 
-/// The mnemonic and all modifiers of a word, if they are some.
+/// The mnemonic and the modifiers of a word. `None` if any part of the word is neither.
 fn parts(opcode: &str) -> Option<(Mnemonic, Vec<Modifier>)> {
     let mut words = opcode.split('.');
     let mnemonic = Mnemonic::from_text(words.next()?)?;
@@ -169,7 +170,7 @@ fn parts(opcode: &str) -> Option<(Mnemonic, Vec<Modifier>)> {
     Some((mnemonic, modifiers.collect::<Option<_>>()?))
 }
 
-/// The number of the slot after the given modifiers, if they are in the manual's order.
+/// The number of the slot after the given modifiers. `None` if they are not in the manual's order.
 fn after(form: &Form, modifiers: &[Modifier]) -> Option<usize> {
     let mut next = 0;
     for modifier in modifiers {
@@ -182,7 +183,7 @@ fn after(form: &Form, modifiers: &[Modifier]) -> Option<usize> {
     Some(next)
 }
 
-/// Whether modifiers are all that a form needs.
+/// Whether a form needs no more than the given modifiers.
 fn takes(form: &Form, modifiers: &[Modifier]) -> bool {
     after(form, modifiers).is_some_and(|next| form.slots[next..].iter().all(|slot| slot.optional))
 }
@@ -201,7 +202,7 @@ fn mnemonics(word: &str) -> Vec<Offer> {
     starting.map(offer).collect()
 }
 
-/// The forms whose mnemonic starts so, each as an instruction with places to fill in.
+/// The forms whose mnemonic starts with a word, each as an instruction with places to fill in.
 fn forms(word: &str, language: Language) -> impl Iterator<Item = Offer> {
     let starting = Mnemonic::ALL.iter().filter(move |it| it.text().starts_with(word));
     starting.flat_map(move |mnemonic| {
@@ -214,7 +215,8 @@ fn forms(word: &str, language: Language) -> impl Iterator<Item = Offer> {
     })
 }
 
-/// An instruction in which the client puts a choice for each place such as `${1|u32,s32|}`.
+/// An instruction with places such as `${1|u32,s32|}`, for each of which the client inserts one
+/// choice.
 fn snippet(mnemonic: Mnemonic, form: &Form, language: Language) -> String {
     let mut text = mnemonic.text().to_string();
     let mut number = 0;
@@ -237,7 +239,7 @@ fn snippet(mnemonic: Mnemonic, form: &Form, language: Language) -> String {
         Language::Ptx => ["d", "a", "b", "c"],
         Language::Cuda => ["%0", "%1", "%2", "%3"],
         Language::Zig => ["%[d]", "%[a]", "%[b]", "%[c]"],
-        // A client takes `$0` for the place of its cursor.
+        // A client reads a plain `$0` as the place of the cursor.
         Language::Python | Language::Mojo | Language::Julia | Language::Notebook => {
             ["\\$0", "\\$1", "\\$2", "\\$3"]
         }
@@ -307,7 +309,7 @@ fn selectors(forms: &[&Form], operand: usize, word: &str, offset: u32) -> Comple
     Completion { typed, offers, is_part }
 }
 
-/// The selectors of lanes that start so, the default ones first.
+/// The selectors of lanes that start with a word, the default ones first.
 fn lanes(width: LaneWidth, word: &str) -> Vec<String> {
     let lanes = width.lanes();
     let letter = width.letter();
@@ -332,7 +334,7 @@ fn lanes(width: LaneWidth, word: &str) -> Vec<String> {
     usual.chain((0..count.min(MOST as u64 + 1)).map(text)).collect()
 }
 
-/// The registers that are declared at the statement, or the operands of an `asm`.
+/// The registers that the statement at an offset sees, or the operands of an `asm`.
 fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> Option<Completion> {
     let offer = |text: String, detail: String| Offer::plain(text, detail, OfferKind::Register);
     let mut offers: Vec<Offer> = if let Some(host) = options.language.host() {
@@ -384,14 +386,14 @@ mod tests {
         found.map_or_else(Vec::new, |it| it.offers.into_iter().map(|it| it.text).collect())
     }
 
-    /// The operands with which a text is one legal instruction.
+    /// The legal instruction that an opcode makes with some operands.
     fn legal(opcode: &str) -> Option<String> {
         let operands = ["d, a, b, c", "d, a, b", "d.b0, a, b, c"];
         let texts = operands.map(|operands| format!("{opcode} {operands};"));
         texts.into_iter().find(|text| check(text, &CheckOptions::errors_only()).is_empty())
     }
 
-    /// Follows all that is offered; each whole path must be legal.
+    /// Follows all offered modifiers. Each complete opcode must be legal.
     fn follow(opcode: &str, legal_ones: &mut BTreeSet<String>) {
         let (mnemonic, modifiers) = parts(opcode).expect(opcode);
         if video::forms(mnemonic).iter().any(|form| takes(form, &modifiers)) {
@@ -411,7 +413,7 @@ mod tests {
             assert!(offered(&mnemonic.text()[..2]).contains(&mnemonic.text().to_string()));
             follow(mnemonic.text(), &mut found);
         }
-        // Every form with every choice is reached.
+        // The offers reach every form with every choice.
         let mut all = BTreeSet::new();
         for mnemonic in Mnemonic::ALL {
             for form in video::forms(*mnemonic) {
@@ -447,8 +449,8 @@ mod tests {
         assert_eq!(operand(&format!("{opcode} %r1, %r2;")), None);
     }
 
-    /// The texts that a snippet becomes: with the first choice at each place, and with each
-    /// other choice at one place.
+    /// The texts that a snippet can become: one with the first choice at each place, and for each
+    /// other choice one that differs only at its place.
     fn filled(snippet: &str) -> Vec<String> {
         let mut texts = vec![String::new()];
         let mut rest = snippet;

@@ -8,7 +8,7 @@ use gen_lsp_types::{
 use super::document::{Encoding, Text};
 use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
 
-/// A finding at its place in a text.
+/// A finding in the form of the protocol.
 pub(super) fn shown(
     found: &Diagnostic,
     uri: &Uri,
@@ -48,7 +48,7 @@ pub(super) fn shown(
 /// How a client may draw the text that a finding is about.
 fn tag(code: Code) -> Option<DiagnosticTag> {
     match code {
-        // It has no effect.
+        // The marked text has no effect.
         Code::RepeatedSaturate
         | Code::IgnoredThirdOperand
         | Code::CancelledNegation
@@ -58,7 +58,7 @@ fn tag(code: Code) -> Option<DiagnosticTag> {
         | Code::SecondaryWithoutEffect
         | Code::UnusedThirdSource
         | Code::UnusedSuppression => Some(DiagnosticTag::Unnecessary),
-        // Newer versions of ptxas read it otherwise.
+        // Newer versions of ptxas read the marked text differently.
         Code::SelectorReadAsType => Some(DiagnosticTag::Deprecated),
         _ => None,
     }

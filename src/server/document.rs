@@ -1,4 +1,4 @@
-//! An open text, and the places in it as a client counts them.
+//! An open text, and its places by lines and characters as the client counts them.
 
 use gen_lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
 
@@ -15,7 +15,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The best of those that a client offers, by their names.
+    /// The best of the encodings that a client offers by name.
     pub(super) fn choose(offered: &[&str]) -> Encoding {
         let offers = |name: &str| offered.contains(&name);
         match () {
@@ -70,7 +70,7 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(mut text: String) -> Text {
-        // The reader of JSON takes up to twice the memory.
+        // The JSON reader may have allocated twice the length of the text.
         text.shrink_to_fit();
         let mut starts = vec![0];
         starts.extend(starts_in(&text, 0, text.len()));
@@ -88,12 +88,12 @@ impl Text {
         Some((start, self.text[start..end].trim_end_matches(['\n', '\r'])))
     }
 
-    /// The offset of the start of a line that the text has.
+    /// The offset of the start of a line, which the text must have.
     pub(super) fn line_start(&self, number: u32) -> u32 {
         self.starts[number as usize]
     }
 
-    /// The offset of a place; the end of the text for lines that it does not have.
+    /// The offset of a place. A place after the last line gives the end of the text.
     pub(super) fn offset(&self, place: Position, encoding: Encoding) -> usize {
         match self.line(place.line as usize) {
             Some((start, line)) => start + encoding.offset(line, place.character as usize),
@@ -150,7 +150,7 @@ impl Text {
         let (start, old_end) = (span.start as usize, span.end as usize);
         let new_end = start + new.len();
         self.text.replace_range(start..old_end, new);
-        // Whether a line starts at an offset depends on the bytes before and after it.
+        // Whether a line starts at an offset depends on the bytes before and after the offset.
         let kept = self.starts.partition_point(|line| *line == 0 || (*line as usize) < start);
         let moved = self.starts.partition_point(|line| *line == 0 || *line as usize <= old_end);
         let first = self.starts[kept - 1] as usize;
@@ -162,7 +162,7 @@ impl Text {
     }
 }
 
-/// The starts of lines after one offset, up to and at another one.
+/// The starts of lines after offset `after`, up to and including offset `to`.
 fn starts_in(text: &str, after: usize, to: usize) -> impl Iterator<Item = u32> {
     let bytes = text.as_bytes();
     let ends = memchr::memchr2_iter(b'\n', b'\r', &bytes[after..to]);
@@ -178,7 +178,7 @@ mod tests {
 
     const PIECES: &[&str] = &["", "a", "\n", "\r", "\r\n", "é", "😀", "vadd d;\n", "\n\n", "x y"];
 
-    /// Changes leave a text with the lines of one that is opened so.
+    /// After changes, a text has the same lines as if it had just been opened.
     #[test]
     fn changes_leave_what_a_fresh_text_has() {
         let mut numbers = Numbers(3);

@@ -11,7 +11,7 @@ pub(super) struct Hint {
     pub(super) tooltip: String,
 }
 
-/// The machine instructions of an instruction, now and as ordinary PTX.
+/// The number of machine instructions for an instruction, now and as ordinary PTX.
 pub(super) fn cost(found: &FoundInstruction, target: Target) -> Option<Hint> {
     let cost = found.instruction.cost(target)?;
     let label = if cost.is_lower() {
@@ -59,8 +59,8 @@ mod tests {
     use super::*;
     use crate::isa::LaneWidth;
 
-    /// The manual: the digits name, from the highest lane down, bytes 0 to 3 of `a` and 4 to 7
-    /// of `b`.
+    /// By the manual, the digits name bytes from the highest lane down: 0 to 3 are those of `a`, 4
+    /// to 7 those of `b`.
     #[test]
     fn lanes_are_those_of_the_manual() {
         let shown = |width, text| chosen(Selector::from_text(width, text).unwrap());

@@ -24,8 +24,8 @@ pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Ho
     Some(Hover { markdown: small(&hover.markdown), ..hover })
 }
 
-/// A page for a small window: bold lines in place of headings, and fences around blocks, which
-/// some editors would colour as code.
+/// A page for a small window. Bold lines replace headings. Indented blocks get fences, as some
+/// editors would colour them as code otherwise.
 fn small(page: &str) -> String {
     let is_indented = |line: &str| line.starts_with("    ");
     let mut text = String::new();
@@ -33,7 +33,7 @@ fn small(page: &str) -> String {
     let mut lines = page.lines().peekable();
     while let Some(line) = lines.next() {
         in_fence ^= line.starts_with("```");
-        // A block goes on after blank lines.
+        // A block continues after a blank line if the next line is indented.
         let goes_on = line.is_empty() && lines.peek().is_some_and(|next| is_indented(next));
         let was_block = in_block;
         in_block = !in_fence && (is_indented(line) || in_block && goes_on);
@@ -102,7 +102,7 @@ fn holds(span: Span, offset: u32) -> bool {
     span.start <= offset && offset <= span.end
 }
 
-/// The part of a legal instruction.
+/// The text about the part of a legal instruction at an offset.
 fn instruction(
     source: &str,
     found: &FoundInstruction,
@@ -180,7 +180,7 @@ fn expression(rest: &str) -> &str {
     rest[..end.unwrap_or(rest.len())].trim()
 }
 
-/// The page of a mnemonic whose instruction has errors.
+/// The page of a mnemonic, for instructions that have errors.
 fn mnemonic(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
     let span = word(source, offset, |c| c.is_ascii_alphanumeric())?;
     let mnemonic = Mnemonic::from_text(span.text(source))?;

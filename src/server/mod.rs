@@ -1,9 +1,9 @@
 //! The language server: findings, fixes and explanations in editors, over standard input
 //! and output (LSP 3.18).
 //!
-//! [`Server`] takes one message and gives its answers: it knows neither threads nor
-//! streams. `run` reads messages beside it, so that a request can be cancelled while it
-//! waits, and findings are looked for only when no message waits.
+//! [`Server`] takes one message and gives its answers: it knows neither threads nor streams. `run`
+//! reads messages in a thread of its own, so that a waiting request can be cancelled. It looks for
+//! findings only when no message waits.
 
 mod actions;
 mod completion;
@@ -31,14 +31,14 @@ use lsp_server::Message;
 pub use self::state::Server;
 use self::transport::Incoming;
 
-/// The largest number of messages that wait. After that, the client waits.
+/// The largest number of messages in the queue. If the queue is full, the client waits.
 const WAITING: usize = 256;
 
-/// How long findings wait after a change: an editor that types asks for completion next.
+/// How long findings wait after a change: while a user types, the editor asks for completion next.
 const QUIET: Duration = Duration::from_millis(10);
 
-/// Serves a client on standard input and output until it sends `exit` or closes the input.
-/// Returns whether it sent `shutdown` first.
+/// Serves a client on standard input and output until it sends `exit` or closes the input. Returns
+/// whether the client sent `shutdown` first.
 pub(crate) fn run() -> io::Result<bool> {
     let (sender, receiver) = mpsc::sync_channel(WAITING);
     thread::spawn(move || {
@@ -77,7 +77,8 @@ fn next(
     send: &mut impl FnMut(Vec<Message>) -> io::Result<()>,
 ) -> io::Result<Option<Incoming>> {
     loop {
-        // Cancellations come after the requests that they are about.
+        // A request may be cancelled by a message behind it in the queue, so all messages are
+        // looked at first.
         while let Ok(incoming) = receiver.try_recv() {
             match &incoming {
                 Incoming::Message(message) => server.foresee(message),

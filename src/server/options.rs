@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::diagnostic::Docs;
 use crate::workspace::settings::{Choices, Targets};
 
-/// As the client writes them. They override `vptx.toml`, as the command line does.
+/// The options as the client writes them. They override `vptx.toml`, as the command line does.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 struct Written {
@@ -35,17 +35,17 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-/// The options in force.
+/// The options after parsing.
 #[derive(Debug, Default)]
 pub(super) struct Options {
-    /// A settings file in place of those that would be found.
+    /// A settings file to use instead of `vptx.toml` files near the texts.
     pub(super) config: Option<PathBuf>,
     pub(super) choices: Choices,
     /// Whether costs are shown beside instructions.
     pub(super) hints: bool,
     /// Whether the lanes that a selector chooses are shown after it.
     pub(super) lane_hints: bool,
-    /// Where the pages of codes are, in place of what the settings say.
+    /// Where the pages of codes are. This overrides the settings.
     pub(super) docs: Option<Docs>,
 }
 
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-/// What is wrong with options, as the parser of the value says.
+/// What is wrong with options, in the words of the parser of the value.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(super) struct InvalidOptions(String);

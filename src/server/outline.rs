@@ -12,14 +12,16 @@ use crate::syntax::{
     DirectiveKind, Function, Statement, StatementKind, Tree, parse_around, parse_function,
 };
 
-/// The largest number of labels that are shown: nobody looks for one among more.
+/// The largest number of labels that are shown. A longer list would be of no use, so none is shown
+/// then.
 const MOST_LABELS: usize = 2000;
 
-/// The largest text whose flow is read. Editors ask after each change.
+/// The size of the largest text, in bytes, whose control flow is read: editors ask for symbols
+/// after each change.
 const MOST_BYTES: usize = 2 << 20;
 
-/// The symbols of a module: functions with their labels, each with its basic block, and variables
-/// outside of them.
+/// The symbols of a module: functions with their labels, and variables outside of functions. Each
+/// label spans its basic block.
 pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
     let shown = |name: Span, whole: Span, detail: &str, kind: LspKind, children: Vec<Value>| {
@@ -63,15 +65,15 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
 /// A label of a function.
 struct Label {
     name: Span,
-    /// From there to the end of its basic block. The name alone if the block is not known, or ends
-    /// in other braces.
+    /// From the label to the end of its basic block. The name alone if the block is not known, or
+    /// ends in other braces.
     block: Span,
-    /// From there to the end of the loop that it starts, in the same way.
+    /// From the label to the end of the loop that starts there, if any.
     around: Option<Span>,
 }
 
-/// The labels of all functions, in the order of the text. Shows all statements on the way.
-/// Functions are read one by one: a tree takes three times the memory of its text.
+/// The labels of all functions, in the order of the text. Passes all statements to `see` on the
+/// way. Functions are read one by one: a tree takes three times the memory of its text.
 fn labels(outline: &Tree<'_>, mut see: impl FnMut(Statement<'_>)) -> Vec<Label> {
     let source = outline.source();
     let has_flow = source.len() <= MOST_BYTES;
@@ -116,7 +118,7 @@ fn labels_of(function: &Function<'_>, has_flow: bool, found: &mut Vec<Label>) {
 
 /// The block that starts at a label.
 fn block_behind(flow: &Flow<'_>, label: Statement<'_>) -> Option<usize> {
-    // The label of a table or a prototype is no place of the program.
+    // The label of a table or a prototype is not a place in the code.
     if let StatementKind::Directive(directive) = label.next()?.kind()
         && matches!(
             directive.kind(),
@@ -133,13 +135,13 @@ fn block_behind(flow: &Flow<'_>, label: Statement<'_>) -> Option<usize> {
     (flow.blocks()[number].instructions.start == next).then_some(number)
 }
 
-/// For each block that starts a loop, the last one of the loop.
+/// For each basic block that starts a loop, the last block of the loop.
 fn ends_of_loops(flow: &Flow<'_>) -> Vec<Option<usize>> {
     let loops = flow.loops();
     let mut ends: Vec<usize> =
         loops.iter().map(|it| it.blocks.iter().copied().fold(it.header, usize::max)).collect();
     let mut found = vec![None; flow.blocks().len()];
-    // Inner loops come after those around them.
+    // Inner loops come after the loops around them.
     for (at, own) in loops.iter().enumerate().rev() {
         if let Some(parent) = own.parent {
             ends[parent] = ends[parent].max(ends[at]);
@@ -157,7 +159,7 @@ fn is_shown(symbol: &Symbol) -> bool {
     }
 }
 
-/// The words before the name, such as `.visible .entry`.
+/// The words before the name of a symbol, such as `.visible .entry`.
 fn detail(tree: &Tree<'_>, symbol: &Symbol) -> String {
     let words = match tree.statement_at(symbol.name.start).map(Statement::kind) {
         Some(StatementKind::Function(function)) => function.head(),
@@ -192,7 +194,7 @@ pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let mut folds = Vec::new();
     for block in blocks {
         let (start, end) = (line(block.start), line(block.end));
-        // The line of the `}` stays.
+        // The line of the `}` stays visible.
         if start + 1 < end {
             folds.push(json!({ "startLine": start, "endLine": end - 1 }));
         }

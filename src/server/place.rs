@@ -15,14 +15,14 @@ use crate::syntax::{parse, parse_around};
 #[derive(Debug)]
 pub(super) struct NameAt<'s> {
     source: &'s str,
-    /// The `asm` statement that has it.
+    /// The `asm` statement around the name, if any.
     asm: Option<Asm<'s>>,
-    /// The names of the PTX.
+    /// The names of the PTX around it: a module, some functions, or the text of an `asm`.
     names: Names,
     here: Use,
 }
 
-/// Why a name stays.
+/// Why a name cannot be changed.
 #[derive(Debug, Error)]
 pub(super) enum NotRenamed {
     #[error(transparent)]
@@ -56,7 +56,7 @@ pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Op
 }
 
 fn in_module(source: &str, offset: u32) -> Option<NameAt<'_>> {
-    // Other functions are read only if they may use the name.
+    // Other functions are read only if they may use the name, too.
     let near = Names::of(&parse_around(source, Span::at(offset)));
     let here = near.at(offset)?;
     let is_near = match here.symbol() {
@@ -72,12 +72,12 @@ fn in_module(source: &str, offset: u32) -> Option<NameAt<'_>> {
 }
 
 impl NameAt<'_> {
-    /// The PTX that has the name.
+    /// The PTX in which the name stands.
     fn text(&self) -> &str {
         self.asm.as_ref().map_or(self.source, |asm| &asm.text)
     }
 
-    /// The place in the source of a place in the PTX.
+    /// Moves a place in the PTX to the source.
     fn in_source(&self, span: Span) -> Span {
         self.asm.as_ref().map_or(span, |asm| asm.source_span(span))
     }
@@ -94,7 +94,7 @@ impl NameAt<'_> {
         self.here.symbol().map(|symbol| self.names.symbol(symbol))
     }
 
-    /// The operand of the `asm` statement that the name stands for.
+    /// The `asm` operand that the name stands for.
     fn operand(&self) -> Option<Span> {
         let asm = self.asm.as_ref().filter(|_| self.here.symbol().is_none())?;
         let own = asm.operands.iter().find(|operand| operand.placeholder == self.name())?;
@@ -107,12 +107,12 @@ impl NameAt<'_> {
         symbol.or_else(|| self.operand())
     }
 
-    /// The text of the declaration; of a function, its header.
+    /// The text of the declaration. For a function, this is the header.
     pub(super) fn declared(&self) -> Option<&str> {
         Some(self.symbol()?.declaration.text(self.text()))
     }
 
-    /// All places of the name, in order. A name that is not declared has its own place only.
+    /// All places of the name, in order. For a name that is not declared, only the place asked for.
     pub(super) fn same(&self) -> Vec<Same> {
         let text = self.text();
         let place = |it: &Use| Same { span: self.in_source(it.span()), declares: it.declares() };
@@ -145,7 +145,7 @@ impl NameAt<'_> {
         edits.ok_or(NotRenamed::Literals)
     }
 
-    /// A name as PTX has it: in most `asm` statements, `%%r1` stands for `%r1`.
+    /// A new name as the PTX spells it: in most `asm` statements, `%%r1` stands for `%r1`.
     fn unspelled<'n>(&self, new: &'n str) -> &'n str {
         match &self.asm {
             Some(asm) if asm.spelled("%") == "%%" => {

@@ -25,8 +25,8 @@ use crate::print::format_edits;
 use crate::source::Span;
 use crate::video::{Instruction, Semantics};
 
-/// The largest text, in bytes, that gets all its semantic tokens at once. Clients ask for
-/// those of the lines that they show, too.
+/// The largest text, in bytes, that gets all its semantic tokens at once. For larger texts, clients
+/// can ask for the tokens of the lines that they show.
 const LONGEST_TOKENS: usize = 1 << 20;
 
 /// A place in an open text, with the settings in force.
@@ -160,8 +160,8 @@ impl Server {
         answer(json!({ "data": tokens::within(text, check.language, part, self.encoding) }))
     }
 
-    /// The lanes that selectors choose, and, if wanted, the machine instructions of each video
-    /// instruction, now and as ordinary PTX.
+    /// Hints on the lanes that selectors choose and on the machine instructions for each video
+    /// instruction, as far as the options ask for them.
     pub(super) fn hints(&self, params: &InlayHintParams) -> Answer {
         let document = self.document(&params.text_document)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(json!([])) };
@@ -221,13 +221,13 @@ impl Server {
                 "label": offer.label,
                 "kind": kind,
                 "detail": offer.detail,
-                // The order of the manual, not that of the alphabet.
+                // Clients then sort in the order of the manual, not in that of the alphabet.
                 "sortText": format!("{number:04}"),
                 "textEdit": { "range": range, "newText": offer.text },
             });
             if offer.kind == OfferKind::Form {
                 item["insertTextFormat"] = json!(InsertTextFormat::Snippet);
-                // Clients compare this with the word that is typed.
+                // Clients compare this text with the typed word.
                 item["filterText"] = json!(offer.text.split('.').next());
             }
             item
@@ -243,7 +243,7 @@ impl Server {
         let found = completion::signature(document.text.as_str(), &check, offset);
         let Some(Signature { lines, fits, operand }) = found else { return Ok(Value::Null) };
         let signatures = lines.iter().map(|(line, title)| {
-            // The operands, as places in the line.
+            // Clients take operands as ranges of the line.
             let start = line.find("  ").map_or(line.len(), |at| at + 2);
             let operands = line[start..].trim_end_matches(';').split(", ").scan(start, |at, it| {
                 let place = json!({ "label": [*at, *at + it.len()] });
@@ -289,7 +289,7 @@ impl Server {
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
             found.extend(actions::rewriting(text, &check, asked.start));
         }
-        // Only where a client wants all fixes, or asks what there is.
+        // Only if the client asks for this kind, or for all kinds.
         if wanted(&fix_all_kind()) {
             found.extend(actions::fix_all(text, &check));
         }
@@ -326,7 +326,7 @@ impl Server {
             .collect()
     }
 
-    /// The edits that format a text, or those of the lines of a range.
+    /// The edits that format a text, or only the lines of a range.
     pub(super) fn formatting(
         &self,
         identifier: &TextDocumentIdentifier,
@@ -338,18 +338,18 @@ impl Server {
         if check.language != Language::Ptx {
             return Ok(None);
         }
-        // A text with errors stays as it is; its findings say why.
+        // A text with errors stays unchanged; the findings say why.
         let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
         let mut edits = self.edits(document, &edits);
         if let Some((start, end)) = range {
-            // The white space before a statement belongs to it.
+            // The white space before a statement belongs to the statement.
             let lines = start.line..=end.line;
             edits.retain(|edit| lines.contains(&edit.range.end.line));
         }
         Ok(Some(edits))
     }
 
-    /// Commands give their text as the result.
+    /// Runs a command. Its result is a text, or a list of instructions.
     pub(super) fn command(&self, value: &Value) -> Answer {
         let argument = |at: usize| value.pointer(&format!("/arguments/{at}"));
         let wrong = |message: &str| failure(ErrorCode::InvalidParams, message);
@@ -368,7 +368,7 @@ impl Server {
                 });
                 answer(found.map(|found| {
                     let program = found.instruction.lower(Semantics::Manual);
-                    // The program names operands.
+                    // The program has the names of operands, not of registers.
                     let operands = ["a", "b", "c"].iter().zip(&found.values[1..]);
                     let operands: Vec<String> =
                         operands.map(|(name, value)| format!("{name} is {value}")).collect();
@@ -399,14 +399,14 @@ impl Server {
 enum NotEvaluated {
     #[error(transparent)]
     Instruction(#[from] ParseInstructionError),
-    /// What is wrong with each input.
+    /// The error in each wrong input.
     #[error("{}", .0.join("; "))]
     Inputs(Vec<String>),
     #[error(transparent)]
     Write(#[from] io::Error),
 }
 
-/// The page of an instruction on inputs such as `a=0x01020304`, with each step.
+/// A page that evaluates an instruction on inputs such as `a=0x01020304`, with each step.
 fn evaluated(text: &str, values: &[String]) -> Result<String, NotEvaluated> {
     let end = if text.trim_end().ends_with(';') { "" } else { ";" };
     let instruction: Instruction = format!("{text}{end}").parse()?;

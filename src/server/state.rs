@@ -51,7 +51,7 @@ pub struct Server {
     unsent: BTreeSet<String>,
     /// Requests that wait and were cancelled.
     cancelled: HashSet<RequestId>,
-    /// Messages that go out beside the answer.
+    /// Messages that go out together with the answer.
     beside: Vec<Message>,
     requests: i32,
 }
@@ -63,7 +63,7 @@ enum Phase {
     New,
     Running,
     ShutDown,
-    /// Ended by `exit`, with `shutdown` before it or without.
+    /// Ended by `exit`. The flag says whether `shutdown` came before.
     Ended(bool),
 }
 
@@ -71,11 +71,11 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 pub(super) struct Client {
-    /// It asks for findings.
+    /// It asks for findings instead of waiting for them.
     pulls: bool,
-    /// It asks again when it is told to.
+    /// It asks for findings again when the server tells it to.
     refreshes: bool,
-    /// It watches files when it is asked to.
+    /// It watches files when the server asks it to.
     watches: bool,
     /// It inserts texts with places to fill in.
     pub(super) snippets: bool,
@@ -88,7 +88,7 @@ pub(super) struct Document {
     language_id: String,
     path: Option<PathBuf>,
     pub(super) text: Text,
-    /// Found once for a version, and only when asked for.
+    /// The findings, computed once for a version, and only when asked for.
     found: OnceCell<Vec<Diagnostic>>,
 }
 
@@ -122,11 +122,11 @@ fn shown(error: &impl Display) -> Message {
     Message::Notification(Notification::new("window/showMessage".into(), params))
 }
 
-/// The name of a request, and what answers it.
+/// The name of a request, and the function that answers it.
 type Question = (&'static str, fn(&Server, Value) -> Answer);
 
-/// The requests that change nothing. It is a table, not a `match`: so the compiler keeps their code
-/// apart, and a page loads that of each one when it is asked for.
+/// The requests that change nothing. They are in a table, not in a `match`: so the compiler keeps
+/// their code apart, and a web page loads the code for a request only when the request comes.
 static QUESTIONS: [Question; 18] = [
     ("textDocument/diagnostic", |it, value| answer(it.diagnostic(&params(value)?)?)),
     ("textDocument/codeAction", |it, value| answer(it.code_actions(&params(value)?)?)),
@@ -182,7 +182,7 @@ impl Server {
                 }
                 None
             }
-            // No answer of the client changes anything.
+            // Answers of the client change nothing.
             Message::Response(_) => None,
         };
         let mut messages = mem::take(&mut self.beside);
@@ -190,7 +190,7 @@ impl Server {
         messages
     }
 
-    /// Looks at a message that waits: it may cancel one that waits, too.
+    /// Looks at a waiting message, as it may cancel another waiting message.
     pub(super) fn foresee(&mut self, message: &Message) {
         if let Message::Notification(notification) = message
             && let Some(id) = cancelled(notification)
@@ -218,7 +218,7 @@ impl Server {
         self.phase == Phase::ShutDown
     }
 
-    /// Whether the client said `exit`, and if so, whether after `shutdown`.
+    /// `None` until the client sends `exit`. Then, whether `shutdown` came before.
     pub fn ended(&self) -> Option<bool> {
         match self.phase {
             Phase::Ended(in_order) => Some(in_order),
@@ -318,7 +318,7 @@ impl Server {
         }))
     }
 
-    /// Takes the options of a client; an error is shown, and the others stay in force.
+    /// Takes the options of a client. If they have an error, shows it and keeps the options so far.
     fn choose(&mut self, options: Value) {
         match Options::read(options) {
             Ok(options) => self.options = options,
@@ -327,7 +327,7 @@ impl Server {
         self.reload();
     }
 
-    /// Reads the settings again, and drops findings made under the old ones.
+    /// Reads the settings again, and drops findings made under the old settings.
     fn reload(&mut self) {
         self.finder = match Finder::new(self.options.config.as_deref(), false) {
             Ok(finder) => Some(finder),
@@ -361,7 +361,7 @@ impl Server {
 
     fn notification(&mut self, notification: Notification) {
         if let Some(id) = cancelled(&notification) {
-            // The request that it is about was handled before.
+            // The request to cancel was handled before.
             self.cancelled.remove(&id);
             return;
         }
@@ -402,7 +402,7 @@ impl Server {
         }
     }
 
-    /// Asks the client to watch files of settings.
+    /// Asks the client to watch settings files.
     fn watch(&mut self) {
         if self.client.watches {
             let watchers = json!([{ "globPattern": format!("**/{FILE}") }]);
@@ -575,10 +575,10 @@ fn cancelled(notification: &Notification) -> Option<RequestId> {
 /// The file of a URI.
 fn path_of(uri: &Uri) -> Option<PathBuf> {
     let rest = uri.as_ref().strip_prefix("file://")?;
-    // The host, mostly empty, is not part of the path.
+    // The host, which is usually empty, is not part of the path.
     let path = &rest[rest.find('/')?..];
     let path = percent_decode_str(path).decode_utf8().ok()?;
-    // `/c:/a` on Windows.
+    // On Windows, the path is like `/c:/a`.
     let is_drive = path.as_bytes().get(2) == Some(&b':');
     Some(PathBuf::from(if cfg!(windows) && is_drive { &path[1..] } else { &*path }))
 }
@@ -603,7 +603,7 @@ mod tests {
         }
     }
 
-    /// A server that a client asks for findings, with a text.
+    /// A server with one open text, whose client asks for findings.
     fn opened(text: &str) -> Server {
         let mut server = Server::default();
         let capabilities = json!({ "textDocument": { "diagnostic": {} } });
@@ -662,7 +662,7 @@ mod tests {
         ".func f()\n{\n",
     ];
 
-    /// Edits and their undoing leave a server as one that opens the text.
+    /// After edits and undone edits, a server answers like one that has just opened the text.
     #[test]
     fn edits_leave_the_state_of_a_fresh_start() {
         let start = ".version 8.5\n.target sm_90\n.func f()\n{\n.reg .b32 %r<9>;\n}\n";
@@ -675,7 +675,7 @@ mod tests {
                 let is_boundary = |at: &usize| text.as_str().is_char_boundary(*at);
                 let places: Vec<usize> = (0..=text.as_str().len()).filter(is_boundary).collect();
                 let at = numbers.below(places.len());
-                // Long texts are cut.
+                // Edits of long texts remove more, so that the texts do not grow.
                 let most = if text.as_str().len() > 2_000 { 600 } else { 9 };
                 let end = (at + numbers.below(most)).min(places.len() - 1);
                 let span = Span::new(places[at] as u32, places[end] as u32);

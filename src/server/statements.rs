@@ -11,7 +11,7 @@ use crate::video::Instruction;
 /// The video instructions around a place of PTX.
 #[derive(Debug)]
 pub(super) struct Near<'s> {
-    /// The offset where the functions start that have them.
+    /// The offset in the text where `module` starts.
     pub(super) start: u32,
     pub(super) module: Module<'s>,
 }
@@ -28,7 +28,7 @@ impl<'s> Near<'s> {
     }
 }
 
-/// A legal video instruction, with the places of its parts in the text that has it.
+/// A legal video instruction, with the places of its parts in the source.
 #[derive(Debug)]
 pub(super) struct FoundInstruction {
     pub(super) statement: VideoStatement,
@@ -40,7 +40,7 @@ pub(super) struct FoundInstruction {
 }
 
 impl FoundInstruction {
-    /// A legal instruction of `text`, whose places `map` finds in the source.
+    /// A legal instruction of `text`; `map` moves places in `text` to the source.
     fn new(
         statement: &VideoStatement,
         text: &str,
@@ -87,8 +87,8 @@ pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
     read_module(&asm.text, &CheckOptions::errors_only()).0.into_statements()
 }
 
-/// The instruction at an offset of a source, in an `asm` statement. Its spans are those of
-/// the source.
+/// The instruction of an `asm` statement that stands at an offset of the source. Its spans are
+/// places in the source.
 pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<FoundInstruction> {
     let own = in_template(asm);
     let holds = |statement: &&VideoStatement| {
@@ -125,7 +125,8 @@ pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Fo
     }
 }
 
-/// The target for costs of a text: that of the options, else the text's own, else `sm_90`.
+/// The target for the costs of a text: the target of the options, else the text's own target, else
+/// `sm_90`.
 pub(super) fn target(options: &CheckOptions, own: Option<Target>) -> Target {
     let listed = options.targets.iter().copied().max_by_key(|target| target.number);
     let target = options.target.or(listed).or(own).unwrap_or(Target::sm(90));

@@ -60,7 +60,7 @@ struct Token {
     modifiers: u32,
 }
 
-/// The tokens that touch a part of a text, as the protocol encodes them: five numbers each.
+/// The tokens that touch a part of a text. Each takes five numbers, as the protocol encodes it.
 pub(super) fn within(text: &Text, language: Language, part: Span, encoding: Encoding) -> Vec<u32> {
     let source = text.as_str();
     let mut tokens = match language.host() {
@@ -82,7 +82,7 @@ fn in_module(source: &str, part: Span) -> Vec<Token> {
     tokens
 }
 
-/// The tokens of the statements that touch a part.
+/// All tokens of every statement that touches a part of the text.
 fn of_tree(tree: &Tree<'_>, part: Span) -> Vec<Token> {
     let names = Names::of(tree);
     let uses = names.uses().iter().peekable();
@@ -124,7 +124,7 @@ impl<'t> Visitor<'t> for TokenCollector<'_> {
                 match self.uses.next_if(|it| it.span().start == leaf.span.start) {
                     Some(it) => return self.found.push(self.name(it)),
                     None if text == "WARP_SZ" => Kind::Number,
-                    // `debug` of `.target`, `inlined_at` of `.loc`
+                    // Examples are `debug` of `.target` and `inlined_at` of `.loc`.
                     None if self.around == NodeKind::Directive && text != "_" => Kind::Modifier,
                     None => return,
                 }
@@ -169,7 +169,7 @@ fn is_type(text: &str) -> bool {
             && digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The video instructions in the `asm` statements of a source.
+/// The tokens of the video instructions in the `asm` statements of a source.
 fn in_asm(source: &str, host: Host, part: Span) -> Vec<Token> {
     let mut tokens = Vec::new();
     for asm in embed::statements_in(source, host) {
@@ -195,13 +195,14 @@ fn in_asm(source: &str, host: Host, part: Span) -> Vec<Token> {
     tokens
 }
 
-/// Positions relative to the token before. A token of several lines becomes one for each.
+/// Encodes positions relative to the previous token. A token of several lines becomes one token for
+/// each line.
 fn encoded(tokens: &[Token], text: &Text, encoding: Encoding) -> Vec<u32> {
     let source = text.as_str();
     let mut numbers = Vec::with_capacity(5 * tokens.len());
     let (mut last_line, mut last_start, mut last_end) = (0, 0, 0);
     for token in tokens {
-        // Literals of one operand may share a byte of the source.
+        // Several tokens may come from the same bytes of the source.
         if token.span.start < last_end {
             continue;
         }

@@ -6,11 +6,12 @@ use lsp_server::{Message, Notification, Request};
 use serde::de::Error;
 use serde_json::{Value, json};
 
-/// The largest length of a message, and of a line of its header, in bytes.
+/// The largest length of a message, in bytes.
 const LONGEST: u64 = 1 << 30;
+/// The largest length of a line of a header, in bytes.
 const LONGEST_LINE: u64 = 4096;
 
-/// A message, or the answer to something else.
+/// A message, or the answer to input that is no message.
 pub(super) enum Incoming {
     Message(Message),
     Invalid(Message),
@@ -34,9 +35,9 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
         }
     }
     let mut content = input.take(length.filter(|length| *length <= LONGEST)?);
-    // Read as it arrives: a large text is not in memory twice.
+    // The message is parsed as it arrives, so that a large text is not in memory twice.
     let value = serde_json::from_reader(&mut content);
-    // The rest of something that is no message.
+    // If the input is no message, its rest is skipped.
     let read = io::copy(&mut content, &mut io::sink());
     if read.is_err() || content.limit() > 0 {
         return None;
@@ -47,7 +48,8 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
     })
 }
 
-/// A value as a message. The text of a document moves; [`Message`] itself would copy it.
+/// A value as a message. The text of a document is moved; deserializing a [`Message`] would copy
+/// it.
 fn message(value: Value) -> Result<Message, serde_json::Error> {
     let Value::Object(mut parts) = value else {
         return Err(serde_json::Error::custom("it is no object"));
@@ -63,7 +65,7 @@ fn message(value: Value) -> Result<Message, serde_json::Error> {
     })
 }
 
-/// The answer to something that is no message: whether it was a request is not known.
+/// The answer to input that is no message. It is a notification, as the input may not be a request.
 fn refusal(error: &serde_json::Error) -> Message {
     let params = json!({ "type": 1, "message": format!("vptx: no valid message: {error}") });
     Message::Notification(Notification::new("window/logMessage".into(), params))

@@ -16,15 +16,15 @@ use crate::extract::{Image, Member};
 use crate::report::{is_hidden, visible, visible_path};
 use crate::syntax::listing::is_listing;
 
-/// Endings of binaries and archives that a walk takes; it opens no other files to see what they
-/// are, but those without an ending.
+/// The endings of binaries and archives. Of the files that a search finds, only those with such an
+/// ending or without any ending are opened to see what they are.
 const ENDINGS: &[&str] = &[
     "a", "bin", "conda", "cubin", "dll", "dylib", "exe", "fatbin", "gz", "lib", "o", "obj", "pyd",
     "so", "tar", "tgz", "whl", "zip", "zst",
 ];
 
-/// Whether a file may be a binary or an archive by its name: `libx.so`, `libx.so.12`, or a
-/// program, which has no ending.
+/// Whether a file may be a binary or an archive, judged by its name: `libx.so`, `libx.so.12`, or a
+/// name without an ending, as programs have.
 pub(crate) fn may_be_one(path: &Path) -> bool {
     let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
     else {
@@ -50,9 +50,10 @@ const STARTS: &[&[u8]] = &[
     b"\x50\xed\x55\xba",
 ];
 
-/// Opens a regular file if it is a binary or an archive, by its first bytes.
+/// Opens a regular file if its first bytes are those of a binary or an archive.
 pub(crate) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
-    // A pipe must not be opened twice: its writer could take the first time for the end.
+    // A pipe must not be opened twice: its writer could see the end of the pipe when the first
+    // opening is closed.
     if !fs::metadata(path)?.is_file() {
         return Ok(None);
     }
@@ -70,21 +71,22 @@ pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     Ok(is_tar || is_listing(&head) || STARTS.iter().any(|start| head.starts_with(start)))
 }
 
-/// Whether an input is to be read as a binary: its name says nothing else, and its first
-/// bytes are those of one. A file that cannot be opened is reported when it is read.
+/// Whether an input is to be read as a binary: its name is not that of another kind of file, and
+/// its first bytes are those of a binary. A file that cannot be opened is reported later, when it
+/// is read.
 pub(crate) fn is_binary(input: &Input, chosen: Chosen<'_>) -> bool {
     input.path().is_some_and(|path| {
         FileKind::of(path, chosen) == FileKind::Other && open(path).is_ok_and(|file| file.is_some())
     })
 }
 
-/// Whether a walk takes a file for a binary: by its name, then by its first bytes.
+/// Whether a search takes a file as a binary, judged by its name and then by its first bytes.
 pub(crate) fn is_one(path: &Path) -> bool {
     may_be_one(path) && open(path).is_ok_and(|file| file.is_some())
 }
 
-/// The name of a text inside its file, on one line: `MEMBER!3.sm_90.ptx`. A member that is a
-/// text has its own name only.
+/// The name of a text inside its file, on one line: `MEMBER!3.sm_90.ptx`. If the member itself is
+/// the text, the name ends with the name of the member.
 pub(crate) fn inner_name(member: &Member, image: Option<&Image>) -> String {
     let members = member.names().iter().map(|name| visible(name).into_owned());
     let image = image.filter(|image| !image.is_file).map(Image::name);
@@ -96,7 +98,7 @@ pub(crate) trait Seekable: Read + Seek {}
 
 impl<T: Read + Seek> Seekable for T {}
 
-/// Opens a file, whatever is in it, or standard input.
+/// Opens a file of any contents, or standard input.
 pub(crate) fn open_input(input: &Input) -> io::Result<Box<dyn Seekable>> {
     let (file, data) = match input {
         Input::Stdin => return spooled(io::stdin().lock()),
@@ -137,10 +139,10 @@ pub(crate) enum Content {
     Binary(Box<dyn Seekable>),
 }
 
-/// Why a file is neither, after `cannot read FILE:`.
+/// Why a file is neither PTX nor a binary. The message goes after `cannot read FILE:`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ContentError {
-    /// What the system says.
+    /// The message of the system.
     #[error("{0}")]
     System(String),
     #[error("it has more than {0} bytes (--max-image)")]
@@ -183,7 +185,7 @@ pub(crate) fn path_of(subject: &Path, member: &Member, image: Option<&Image>) ->
     }
 }
 
-/// The file for a text, inside the directory for all.
+/// The path of the file for a text, relative to the directory for all texts.
 fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
     let own = subject.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
     let own = if own == "-" { "stdin".into() } else { own };
@@ -192,7 +194,7 @@ fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
         .filter(|name| !matches!(*name, "" | "." | ".."))
         .collect();
     let (last, folders) = names.split_last().unwrap_or((&"image", &[]));
-    // cuobjdump leaves out the last ending.
+    // The last ending is dropped, as cuobjdump does.
     let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
     let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
     let ending = if image.is_file { "ptx".into() } else { image.name() };
@@ -200,11 +202,12 @@ fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
     file
 }
 
-/// Bytes of a name that file systems take, with some left for what is added.
+/// The most bytes of a file name. File systems allow a few more, which are left for what is added
+/// to the name.
 const NAME: usize = 200;
 
-/// A name without characters that file systems or terminals treat as special, or that nobody
-/// sees. A long one loses its start.
+/// A name without characters that are invisible, or special for file systems or terminals. A long
+/// name loses its start.
 fn plain(name: &str) -> String {
     let is_odd = |c: char| is_hidden(c) || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
     let least = name.len().saturating_sub(NAME);

@@ -1,4 +1,4 @@
-//! Panics. Each is a bug of vptx, and must not take the work on other files with it.
+//! Panics. Each panic is a bug of vptx, and must not stop the work on other files.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use crate::report::visible;
 
-/// The places in the sources of the panics so far, by their messages. A panic may happen on
-/// another thread than the one that reports it.
+/// The source locations of the panics so far, by panic message. The thread that panics need not be
+/// the thread that reports the panic.
 static PLACES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 
 /// Keeps the places of panics from now on. Nothing is printed, except with `RUST_BACKTRACE`.
@@ -34,17 +34,17 @@ pub(crate) fn keep_places() {
 pub(crate) struct Bug {
     what: String,
     message: String,
-    /// Where it happened, after a comma, if that is known.
+    /// The source location of the panic after a comma, or nothing if it is not known.
     place: String,
 }
 
 /// Does some work. After a panic, returns an error that asks for a report.
 ///
-/// `what` is what the work is about, such as a file, as shown to the reader. What the work was
-/// to change may be changed in part.
+/// `what` names the subject of the work, such as a file, as shown to the reader. After a panic, the
+/// changes of the work may be incomplete.
 pub(crate) fn guarded<T, E: From<Bug>>(what: &str, work: impl FnOnce() -> T) -> Result<T, E> {
     let work = || {
-        // So that tests can see what happens.
+        // Tests cause a panic here to see what happens.
         #[cfg(debug_assertions)]
         assert!(!env::var("VPTX_TEST_PANIC").is_ok_and(|it| it == what), "a test asked for it");
         work()

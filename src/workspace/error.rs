@@ -7,18 +7,18 @@ use thiserror::Error;
 
 use crate::report::visible_path;
 
-/// Why something cannot be done with a file. Names are as shown to the reader.
+/// Why something cannot be done with a file. Names have the form that is shown to the reader.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum FileError {
-    /// The system refuses to do it, or the file is of the wrong kind.
+    /// The system refuses the action, or the file is of the wrong kind.
     #[error("cannot {action} `{name}`: {why}")]
     Named { action: &'static str, name: String, why: String },
-    /// The same for a file without a name, which `action` describes.
+    /// Like `Named`, for a file without a name. `action` describes the file.
     #[error("cannot {action}: {why}")]
     Unnamed { action: &'static str, why: String },
     #[error("`{0}` is larger than the limit of 4 GiB")]
     TooLarge(String),
-    /// Two texts of binaries have the same file.
+    /// Two texts of binaries would be written to the same file.
     #[error("`{text}`: another text has the file `{name}`")]
     Taken { text: String, name: String },
 }

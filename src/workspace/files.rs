@@ -15,7 +15,7 @@ use crate::diagnostic::Edit;
 use crate::report::{visible_line, visible_path};
 use crate::source::MAX_LEN;
 
-/// The equal lines before and after each difference.
+/// The number of equal lines that a diff shows before and after each difference.
 const CONTEXT: u32 = 3;
 
 /// Applies edits to bytes. The edits are in order and do not overlap.
@@ -59,7 +59,7 @@ impl Stamp {
         Stamp { is_regular: data.is_file(), len: data.len(), modified, identity }
     }
 
-    /// Fails if a file has changed since it was read, or is a link.
+    /// Fails if a file has changed since it was read, or is not a regular file.
     fn holds(&self, path: &Path) -> io::Result<Metadata> {
         let gone = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => io::Error::other("the file was removed after it was read"),
@@ -76,8 +76,8 @@ impl Stamp {
     }
 }
 
-/// Replaces the contents of a file that was read, all or nothing, unless the file has
-/// changed since. The path must not lead over a link.
+/// Replaces the contents of a file that was read, all or nothing, unless the file has changed
+/// since. The path must not be a link.
 ///
 /// The file is checked one last time right before a new file takes its name. Three
 /// changes by other programs can still be lost: a write between these two system calls,
@@ -103,8 +103,9 @@ pub(crate) fn replace(
         if alike {
             return new.replace(path);
         }
-        // Only the old file can keep what no new file can have. If that goes wrong half
-        // the way, or the system stops, the new one still has all of the text.
+        // A new file cannot have all names and attributes of the old one, so the old one is
+        // overwritten. If that fails halfway, or the system stops, the new file still has the whole
+        // text.
         overwrite(&old, contents).map_err(|error| {
             let kept = new.keep();
             let why = reason(&error);
@@ -113,7 +114,7 @@ pub(crate) fn replace(
     })
 }
 
-/// Creates a file that does not exist.
+/// Creates a file, which must not exist yet.
 pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
     contents.write_to(new.file())?;
@@ -252,7 +253,7 @@ mod attributes {
 /// The kinds of files that may be opened for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// A file of any kind, because the user named it. Reading waits for a pipe.
+    /// A file of any kind, because the user named it. Reading a pipe waits for its writer.
     Named,
     /// A regular file, directly or by a link.
     Regular,
@@ -283,7 +284,7 @@ impl Access {
         let file = self.options().read(true).open(path)?;
         let data = file.metadata()?;
         if self != Access::Named && !data.is_file() {
-            // A folder gets a message of its own.
+            // A folder has its own message.
             let kind =
                 if data.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::Other };
             return Err(io::Error::new(kind, "it is not a regular file"));
@@ -292,8 +293,7 @@ impl Access {
     }
 }
 
-/// Reads everything if it fits in the limit. The memory used never exceeds the limit
-/// either.
+/// Reads everything if it fits in the limit. Memory use stays within the limit, too.
 pub(crate) fn read_bounded(
     reader: impl Read,
     expected: u64,
@@ -304,12 +304,12 @@ pub(crate) fn read_bounded(
         return Ok(None);
     }
     bytes.try_reserve_exact(expected as usize)?;
-    // One byte more shows whether there is more.
+    // One byte more shows whether the input is too long.
     reader.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() <= limit).then_some(bytes))
 }
 
-/// The text of a file that belongs to vptx, and a stamp to detect later changes.
+/// The text of one of vptx's own files, such as settings, and a stamp to detect later changes.
 pub(crate) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
     let (file, data) = access.open(path)?;
     let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {
@@ -359,7 +359,7 @@ pub(crate) fn diff<'d>(path: &Path, old: &'d [u8], new: &'d [u8], look: DiffLook
     let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
     for group in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        // As many lines before the first change, and after the last one, in both texts.
+        // Both texts have the same number of lines before the first change, and after the last one.
         let before = CONTEXT.min(first.before.start);
         let after = CONTEXT.min(old.len() as u32 - last.before.end);
         let old_range = first.before.start - before..last.before.end + after;
@@ -393,7 +393,7 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// The line range in a hunk header. An empty range is written by the line before.
+/// The line range in a hunk header. An empty range is given as the number of the line before it.
 fn patch_range(range: &Range<u32>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
@@ -402,8 +402,8 @@ fn patch_range(range: &Range<u32>) -> String {
     }
 }
 
-/// A file's name as GNU `patch` and git read it. A name that could be misread, or that
-/// has hidden characters, is quoted with the escapes of C.
+/// A file's name as GNU `patch` and git read it. A name that these tools could misread, or that has
+/// hidden characters, is quoted with the escapes of C.
 fn patch_name(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let shown = visible_path(path);
@@ -516,14 +516,14 @@ mod tests {
         let stamp = stamped(&path, "old");
         replace(&path, &["text", "!"], &stamp).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text!");
-        // The path now has another file.
+        // The path now leads to another file, which does not fit the stamp.
         assert!(replace(&path, &["text"], &stamp).is_err());
         assert!(create(&path, &["text"]).is_err(), "it is there");
         assert_eq!(fs::read(&path).unwrap(), b"text!");
         assert!(only_file(folder.path()));
     }
 
-    /// The modification time alone could be set back.
+    /// A program can set the modification time back, so the stamp has more than this time.
     #[cfg(unix)]
     #[test]
     fn a_time_that_is_set_back_shows() {
@@ -578,7 +578,7 @@ mod tests {
         assert_eq!(&value[..len], b"elsewhere");
         let len = getxattr(&path, ACCESS, &mut value[..]).unwrap();
         assert_eq!(value[..len], list());
-        // The defaults of the folder for new files do not apply to this one.
+        // The folder has a default list for new files, which must not apply to the replaced file.
         assert!(set(folder.path(), "system.posix_acl_default", &list()));
         fs::remove_file(&path).unwrap();
         let plain = folder.path().join("plain");

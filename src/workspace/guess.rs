@@ -1,4 +1,4 @@
-//! Guesses the language of a text without a name from its contents.
+//! Guesses the language of an unnamed text from its contents.
 
 use crate::check::{Language, is_module, is_wanted};
 use crate::embed::{Piece, pieces};
@@ -10,7 +10,7 @@ use crate::syntax::lexer::word_end;
 /// if it is empty. Otherwise it is CUDA if it has words that only C-like languages
 /// have.
 pub(crate) fn language(text: &[u8]) -> Option<Language> {
-    // Binary data is reported as such.
+    // Binary data counts as PTX, so that it is reported as binary data.
     if is_module(text) || memchr::memchr(0, text).is_some() {
         return Some(Language::Ptx);
     }
@@ -55,9 +55,9 @@ struct Seen {
 }
 
 impl Seen {
-    /// Examines code without comments and literals, up to a statement of PTX. `starts`
-    /// says whether a statement may start at the beginning of the code. The result says
-    /// the same for its end.
+    /// Examines code without comments and literals, up to a statement of PTX. `starts` says whether
+    /// a statement may start at the beginning of the code. The result says whether a statement may
+    /// start after the end of the code.
     fn code(&mut self, code: &[u8], mut starts: bool) -> bool {
         let mut at = 0;
         while let Some(&byte) = code.get(at) {
@@ -127,8 +127,8 @@ const TYPES: [&[u8]; 14] = [
     b"f32", b"f64",
 ];
 
-/// Whether a word is the opcode of an instruction. Its mnemonic or its types decide, or
-/// else a few opcodes that are rare in other languages.
+/// Whether a word is the opcode of an instruction. The word is one if it has a mnemonic or types of
+/// PTX, or is one of a few opcodes that are rare in other languages.
 fn is_instruction(word: &[u8], mut rest: &[u8]) -> bool {
     let (mut modifiers, mut types) = (0, 0);
     while let Some(modifier) = rest.strip_prefix(b".") {
@@ -140,12 +140,12 @@ fn is_instruction(word: &[u8], mut rest: &[u8]) -> bool {
             break;
         }
     }
-    // A call, an assignment, or a declaration.
+    // Before these, the word belongs to a call, an assignment or a declaration.
     if matches!(next(rest), Some(b'(' | b'=' | b')' | b':')) {
         return false;
     }
     let word = std::str::from_utf8(word).unwrap_or_default();
-    // Only this much is examined, because many words may share a line.
+    // Only the first 200 bytes are examined, because a line may have many words.
     let near = &rest[..rest.len().min(200)];
     let line = near.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line_ends = line.contains(&b';');
@@ -212,7 +212,7 @@ fn is_preprocessor(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether only C-like languages have the word in this place.
+/// Whether the word can stand in this place only in C-like languages.
 fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
     match word {
         b"asm" | b"__asm" | b"__asm__" => {
@@ -225,7 +225,7 @@ fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
         | b"__forceinline__" | b"__inline__" | b"__kernel" => true,
         b"void" | b"unsigned" | b"char" | b"int" | b"float" | b"double" | b"typedef"
         | b"template" | b"namespace" | b"extern" | b"uint32_t" | b"int32_t" => {
-            // At the end of a piece a literal follows: `extern "C"`.
+            // The code ends where a literal follows, as in `extern "C"`.
             starts && rest.first().is_none_or(|&byte| b" \t\n\r*<".contains(&byte))
         }
         _ => false,

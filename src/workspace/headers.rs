@@ -1,4 +1,4 @@
-//! Headers in the folders that are named for them.
+//! Headers in the folders that the settings or the command line name for headers.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use crate::hash::Map;
 
 /// The size of the largest header that is read, in bytes.
 const LARGEST: usize = 16 << 20;
-/// The most bytes of headers that are kept for other sources.
+/// The most bytes of headers that are kept in memory for other sources.
 const KEPT: usize = 256 << 20;
 
-/// Reads headers. Each is read once, whether it is there or not.
+/// Reads headers. Each path is tried only once, even if there is no file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderFiles(Arc<Mutex<Known>>);
 
@@ -23,8 +23,8 @@ struct Known {
 }
 
 impl HeaderFiles {
-    /// The headers for a source: a name in `"` is looked for beside the file that includes it,
-    /// and any name in `folders`, in their order. `None` without folders.
+    /// The headers for a source. A name in `"` is first searched beside the file that includes it.
+    /// Every name is searched in `folders`, in the given order. `None` without folders.
     pub(crate) fn of(&self, source: Option<&Path>, folders: Vec<PathBuf>) -> Option<Headers> {
         if folders.is_empty() {
             return None;
@@ -64,7 +64,7 @@ impl HeaderFiles {
     }
 }
 
-/// A path without `.`, and without `..` after the name of a folder.
+/// The path without `.`, and without each `..` that follows the name of a folder.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

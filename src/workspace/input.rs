@@ -52,8 +52,8 @@ impl Input {
         }
     }
 
-    /// Fails with a sentence if the input is not a file that can be replaced: new text
-    /// written to a pipe would be lost.
+    /// Fails if the input is not a file that can be replaced: new text written to a pipe would be
+    /// lost.
     pub(crate) fn must_be_replaceable(&self) -> Result<(), FileError> {
         let Some(path) = self.path() else { return Ok(()) };
         match fs::metadata(path) {
@@ -87,8 +87,8 @@ pub(crate) struct Bytes {
 #[derive(Debug)]
 enum Held {
     Small(Vec<u8>),
-    /// Separate memory, because the file's contents could change. The number says how
-    /// much of the memory is used.
+    /// Memory with a copy of the file, because the file's contents could change. The number is the
+    /// length of the copy.
     Large(MmapMut, usize),
 }
 
@@ -98,7 +98,7 @@ impl Bytes {
     }
 }
 
-/// Bytes of no file.
+/// Bytes that do not come from a file.
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Bytes {
         Bytes { held: Held::Small(bytes), stamp: None }
@@ -120,7 +120,7 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, FileErr
     let cannot = |error: io::Error| FileError::new("read", path, &error);
     let too_large = || FileError::TooLarge(visible_path(path));
     let (file, data) = access.open(path).map_err(cannot)?;
-    // Only the length of a regular file has a meaning.
+    // Only regular files have a meaningful length.
     let length = if data.is_file() { data.len() } else { 0 };
     if length > limit as u64 {
         return Err(too_large());
@@ -141,7 +141,7 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, FileErr
 /// Reads a large file into large memory pages. With pages of 4 KiB, the first touch of
 /// each page takes as long as reading its contents. Returns `None` if that fails.
 fn read_large(mut file: &File, length: usize) -> Option<Held> {
-    // One byte more shows whether there is more.
+    // One byte more shows whether the file has grown.
     let mut map = MmapMut::map_anon(length + 1).ok()?;
     #[cfg(target_os = "linux")]
     map.advise(memmap2::Advice::HugePage).ok()?;
@@ -166,14 +166,14 @@ pub(crate) enum FinderError {
     Settings(#[from] SettingsError),
 }
 
-/// Chooses PTX files and binaries, whatever settings say.
+/// Chooses PTX files and binaries, without regard to settings files.
 pub(crate) struct PtxFinder {
     settings: Finder,
     rules: WalkRules,
 }
 
 impl PtxFinder {
-    /// The finder for the arguments of a run, of which it sets the number of threads.
+    /// The finder for the arguments of a run. Also sets the number of threads.
     pub(crate) fn new(walk: &WalkArguments) -> Result<PtxFinder, FinderError> {
         walk.set_threads()?;
         Ok(PtxFinder { rules: walk.rules()?, settings: Finder::new(None, true)? })
@@ -197,7 +197,7 @@ pub(crate) fn expand(
     rules: &WalkRules,
     mut trouble: impl FnMut(String),
 ) -> Vec<Input> {
-    // Errors in settings are reported with the file.
+    // Errors in settings are reported later, together with the file.
     let excluded =
         |path: &Path| finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path));
     let mut inputs = Vec::new();
@@ -207,7 +207,7 @@ pub(crate) fn expand(
             continue;
         }
         if !argument.is_dir() {
-            // A missing file is reported when it is read.
+            // A missing file is reported later, when it is read.
             inputs.push(Input::File(argument.clone()));
             continue;
         }
@@ -240,13 +240,13 @@ pub(crate) fn expand(
             trouble(format!("no files to read in `{}`", visible_path(argument)));
         }
     }
-    // A file that is named twice, or named and found, is read once.
+    // A file that is named twice, or both named and found, is read once.
     let mut seen = Set::default();
     inputs.retain(|input| input.path().is_none_or(|path| seen.insert(path.to_path_buf())));
     inputs
 }
 
-/// Keeps one name of each file that is to be written.
+/// Keeps only one name of each file, as each file must be written only once.
 #[cfg(unix)]
 pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
     use std::os::unix::fs::MetadataExt;
@@ -260,7 +260,7 @@ pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
     });
 }
 
-/// Keeps one name of each file that is to be written.
+/// Keeps only one name of each file, as each file must be written only once.
 #[cfg(not(unix))]
 pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
     let mut seen = Set::default();

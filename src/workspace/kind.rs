@@ -1,7 +1,7 @@
 //! Decides the language of a text by an option, by its name, or by its first words.
 //!
-//! Text is only judged as PTX, or written, if it is named as PTX or plainly PTX, or if
-//! an option says that it is.
+//! A text is checked as PTX, or rewritten, only if its name or an option says that it is PTX, or if
+//! it is plainly PTX.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -77,7 +77,7 @@ impl FromStr for LanguageName {
     }
 }
 
-/// Why a text does not say the language of an ending.
+/// Why an argument does not give the language of an ending.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum InvalidExtension {
     #[error("`{0}` is not the ending of a name; write one such as `inc`")]
@@ -101,10 +101,10 @@ pub(crate) enum LanguageError {
     Other(String),
 }
 
-/// The language of a file ending, such as `inc=cuda`. The ending may have several dots.
+/// The language of an ending of file names, such as `inc=cuda`. The ending may have several dots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Extension {
-    /// In lower case, with its dot.
+    /// The ending in lower case, with the dot before it.
     ending: String,
     language: LanguageName,
 }
@@ -129,8 +129,8 @@ impl FromStr for Extension {
     }
 }
 
-/// The endings chosen in the settings and on the command line. They take precedence
-/// over the usual endings, and the last one wins.
+/// The endings chosen in the settings and on the command line. They take precedence over the usual
+/// endings, and the last of them that fits a name wins.
 pub(crate) type Chosen<'a> = [&'a [Extension]; 2];
 
 /// The kind of a text, as far as its name tells.
@@ -139,7 +139,7 @@ pub(crate) enum FileKind {
     Ptx,
     /// PTX inside another language.
     Within(Language),
-    /// Usually CUDA, but PTX files have such names, too.
+    /// A name that CUDA files usually have, and some PTX files.
     Include,
     /// Some other name, or none.
     Other,
@@ -161,8 +161,8 @@ impl FileKind {
         }
     }
 
-    /// Whether a search takes a file for the requested language, or for any. The file's
-    /// name must always say its language.
+    /// Whether a search takes a file of this kind if it looks for one language, or for all
+    /// languages. The name of the file must always tell its language.
     pub(crate) fn is_walked(self, language: Option<LanguageName>) -> bool {
         match self {
             FileKind::Ptx => matches!(language, None | Some(LanguageName::Ptx)),
@@ -247,14 +247,14 @@ mod tests {
     use super::*;
     use crate::check::language::ENDINGS;
 
-    /// pre-commit hands over the files that `check .` and `fmt .` would find.
+    /// pre-commit must pass the files that `check .` and `fmt .` would find.
     #[test]
     fn hooks_name_the_endings_that_are_read() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/.pre-commit-hooks.yaml");
         let hooks = fs::read_to_string(file).unwrap();
         let patterns = hooks.lines().filter_map(|line| line.trim().strip_prefix("files: "));
         let told = ENDINGS.iter().flat_map(|(endings, _)| *endings).copied();
-        // These are CUDA or PTX.
+        // Files with this ending are CUDA or PTX.
         let all = told.chain(["inc"]).collect::<Vec<_>>();
         // Names are compared without regard to case.
         let expected = [format!(r"(?i)\.({})$", all.join("|")), r"(?i)\.ptx$".into()];

@@ -25,10 +25,10 @@ use crate::print::{FormatOptions, LineEnding};
 use crate::report::visible_path;
 use crate::source::nearest;
 
-/// The name of the file.
+/// The name of settings files.
 pub(crate) const FILE: &str = "vptx.toml";
 
-/// The contents of the file.
+/// The contents of a settings file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
@@ -175,15 +175,15 @@ impl FromStr for Denied {
 /// The target, or targets, to check against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Targets {
-    /// A target. There may be others.
+    /// A target. The code may be built for others, too.
     One(Target),
     /// All targets that the code is built for.
     All(Vec<Target>),
 }
 
 impl Targets {
-    /// The targets in a list on the command line. A single target does not exclude
-    /// others.
+    /// The targets in a list on the command line. A single target does not say that the code is
+    /// built for no other.
     pub(crate) fn listed(list: &[Target]) -> Option<Targets> {
         match list {
             [] => None,
@@ -212,7 +212,7 @@ fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Targets>
     }
 }
 
-/// Options for checking, from a file, a part of it, or the command line.
+/// Options for checking, from a settings file, from one of its sections, or from the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choices {
     pub(crate) dialect: Option<Dialect>,
@@ -225,7 +225,7 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// The options with these choices applied. These choices override earlier ones.
+    /// Applies these choices to options. They override earlier choices.
     fn apply(&self, options: CheckOptions) -> CheckOptions {
         let dialect = self.dialect.unwrap_or(options.dialect);
         let (target, targets) = match &self.target {
@@ -264,7 +264,7 @@ pub(crate) struct Settings {
     pub(crate) docs: Option<Docs>,
     /// The folders with headers.
     pub(crate) include: Vec<PathBuf>,
-    /// The folder of the settings file, from which patterns start.
+    /// The folder of the settings file. Patterns are relative to this folder.
     pub(crate) folder: Option<PathBuf>,
     check: Choices,
     pub(crate) per_path: Vec<PathSettings>,
@@ -356,7 +356,7 @@ pub(crate) enum SettingsError {
 /// What is wrong with the text of settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum WrongSettings {
-    /// What the parser says.
+    /// The message of the parser.
     #[error("{0}")]
     Syntax(String),
     #[error("check.{key}: {why}")]
@@ -371,17 +371,17 @@ pub(crate) enum WrongSettings {
     Number { key: &'static str, value: usize, min: usize, max: usize },
 }
 
-/// Settings that several files share.
+/// Settings, which several files share, or the reason why there are none.
 pub(crate) type SettingsResult = Result<Arc<Settings>, SettingsError>;
 
 /// Finds the settings for files. Each `vptx.toml` is read once.
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
-    /// Settings that are given, and replace any that would be found.
+    /// Given settings, which replace any settings that would be found.
     fixed: Option<Arc<Settings>>,
     /// The settings files that were read.
     files: Mutex<Vec<PathBuf>>,
-    /// By folder as named: the folder itself, and its settings.
+    /// For each folder name that was asked for, the canonical path of the folder, and its settings.
     known: Mutex<Map<PathBuf, (PathBuf, SettingsResult)>>,
 }
 
@@ -432,7 +432,7 @@ impl Finder {
         if let Some(found) = known.get(named) {
             return found.clone();
         }
-        // A missing folder is reported when a file in it is read.
+        // A missing folder is reported later, when a file in it is read.
         let folder = fs::canonicalize(named).unwrap_or_else(|_| named.to_path_buf());
         let file = folder.ancestors().map(|above| above.join(FILE)).find(|file| file.is_file());
         let settings = match (&self.fixed, file) {

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::files::Access;
 
-/// Files that are removed before a signal ends the program.
+/// The files to remove before a signal ends the program.
 static LISTED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Locked while no signal may end the program.
@@ -28,7 +28,7 @@ pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// A file name. The file is removed if a signal ends the program before this is
+/// The name of a file that is removed if a signal ends the program. This holds until the value is
 /// dropped.
 #[derive(Debug)]
 pub(crate) struct Listed(PathBuf);
@@ -57,18 +57,18 @@ impl Drop for Listed {
     }
 }
 
-/// A new file in the folder of the file that it may replace. It is removed when it is
+/// A new file in the folder of the file that it may replace. The file is removed when the value is
 /// dropped, or when a signal ends the program.
 #[derive(Debug)]
 pub(crate) struct Temporary {
-    // The file is removed before it leaves the list: the order of the fields counts.
+    // The file must be removed before its name leaves the list, so this field comes first.
     file: NamedTempFile,
     listed: Listed,
 }
 
 impl Temporary {
-    /// A file that only its owner may read, or one with the permissions that programs
-    /// usually give to their files.
+    /// A file that only its owner may read, or, with `usual_permissions`, one with the permissions
+    /// that programs usually give to new files.
     pub(crate) fn beside(path: &Path, usual_permissions: bool) -> io::Result<Temporary> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
@@ -76,7 +76,7 @@ impl Temporary {
         #[cfg(unix)]
         if usual_permissions {
             use std::os::unix::fs::PermissionsExt;
-            // The mask of the process applies.
+            // The system removes the permissions in the file mode creation mask (umask).
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         #[cfg(not(unix))]
@@ -98,7 +98,7 @@ impl Temporary {
         self.file.path()
     }
 
-    /// Gives the file the name of another file, and so replaces that one.
+    /// Gives the file the name of another file, which it replaces.
     pub(crate) fn replace(self, path: &Path) -> io::Result<()> {
         self.file.persist(path).map(drop).map_err(|error| error.error)
     }
@@ -118,13 +118,13 @@ impl Temporary {
     }
 }
 
-/// The lock for writing a file, which only one run of vptx can hold. It is a lock on
-/// another file beside it, which exists as long as the lock.
+/// The lock for writing a file. Only one run of vptx can hold it. The lock is on a separate lock
+/// file beside the file, which exists as long as the lock.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
     _listed: Listed,
-    // Released last.
+    // The lock is released last.
     _file: File,
 }
 
@@ -139,14 +139,16 @@ impl Lock {
             let mut options = Access::Walked.options();
             let file = options.create(true).truncate(false).write(true).open(&path)?;
             let locked = match file.lock() {
-                // Without locks, a changed file is still detected when it is replaced.
+                // On systems without locks, a change by another run is still detected when the file
+                // is replaced.
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
                 locked => locked,
             };
-            // The run before may have removed the lock file when it finished.
+            // The run that held the lock before may have removed the lock file.
             let held = locked.and_then(|()| is_at(&file, &path));
             if held.is_err() && cfg!(unix) {
-                // It would stay. If another run holds it, that one still detects changes.
+                // After an error, nobody else would remove the lock file. If another run holds the
+                // lock, it still detects changes.
                 let _ = std::fs::remove_file(&path);
             }
             if held? {
@@ -159,14 +161,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // On other systems, waiting runs could not see that the file is gone.
+        // On other systems, a waiting run could not see that the lock file is gone.
         if cfg!(unix) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether an open file still has this name.
+/// Whether a path still leads to an open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -201,7 +203,7 @@ mod signals {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let (ready, wait) = mpsc::channel();
-            // Without a thread for signals, they end the program as usual.
+            // If the thread for signals cannot start, signals end the program as usual.
             let thread = thread::Builder::new().spawn(move || {
                 let ignored = ignored();
                 let watched = [SIGHUP, SIGINT, SIGTERM]
@@ -220,10 +222,10 @@ mod signals {
         });
     }
 
-    /// Ends the program by the signal that it received, as if the signal had not been
-    /// caught.
+    /// Removes the listed files, and ends the program by the received signal as if the signal had
+    /// not been caught.
     fn end(signal: i32) {
-        // Never released: from here on no file is created, renamed or overwritten.
+        // The lock is never released: from here on, no file is created, renamed or overwritten.
         mem::forget(lock(&STEADY));
         let listed = lock(&LISTED);
         for path in listed.iter() {
@@ -233,8 +235,8 @@ mod signals {
         let _ = emulate_default_handler(signal);
     }
 
-    /// The signals that were ignored when the program started, as `nohup` does, one bit
-    /// each. They must stay ignored.
+    /// The signals that were already ignored when the program started, as under `nohup`, one bit
+    /// for each. They must stay ignored.
     fn ignored() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

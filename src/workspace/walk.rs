@@ -28,7 +28,7 @@ pub(crate) struct WalkArguments {
     jobs: Option<u16>,
 }
 
-/// Why folders cannot be searched as the arguments say.
+/// Why folders cannot be searched in the way that the arguments ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum WalkError {
     #[error("cannot start {jobs} threads: {why}")]
@@ -42,7 +42,7 @@ pub(crate) enum WalkError {
 }
 
 impl WalkArguments {
-    /// Sets the number of threads for all later work. Possible once in a process.
+    /// Sets the number of threads for all later work. This is possible once in a process.
     pub(crate) fn set_threads(&self) -> Result<(), WalkError> {
         let Some(jobs) = self.jobs else {
             return Ok(());
@@ -72,7 +72,7 @@ impl WalkArguments {
     }
 }
 
-/// The pattern as a line of .gitignore, which does not understand `./`.
+/// The pattern as a line of a .gitignore file, in which `./` has no meaning.
 fn line_of(pattern: &str) -> String {
     pattern.strip_prefix("./").map_or_else(|| pattern.to_string(), |rest| format!("/{rest}"))
 }
@@ -84,17 +84,18 @@ fn wrong(error: &ignore::Error) -> WalkError {
 /// The options of the command line for searching directories.
 #[derive(Debug)]
 pub(crate) struct WalkRules {
-    /// The patterns, which start from the current folder.
+    /// The patterns, which are relative to the current folder.
     pub(crate) lines: Vec<String>,
     excluded: Gitignore,
     no_ignore: bool,
 }
 
-/// Files that list the files to leave out of a folder. A pipe or a device with such a
-/// name would be read as well, perhaps without end.
+/// The names of files that list what a search leaves out. The search would also read a pipe or a
+/// device with such a name, perhaps without end.
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
 
-/// The file in a folder that has the name of an ignore file but is not a file.
+/// The first entry of a folder that has the name of an ignore file, but is neither a regular file
+/// nor a folder.
 fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
     let files = IGNORE_FILES.iter().map(|name| folder.join(name));
     files
@@ -102,19 +103,19 @@ fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|data| !data.is_file() && !data.is_dir()))
 }
 
-/// Files that keep folders from being searched, collected during the search.
+/// The false ignore files that keep folders from being searched, as found so far.
 pub(crate) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
 
 impl WalkRules {
-    /// Walks a folder in the order of names. Folders whose ignore files cannot be read
-    /// are skipped, and those files are collected on the way.
+    /// Walks a folder in the order of names. Folders with a false ignore file are skipped, and
+    /// these files are collected during the walk.
     pub(crate) fn walk(&self, folder: &Path) -> (Option<Walk>, Blocked) {
         let heeded = !self.no_ignore;
         let blocked = Blocked::default();
         let mut builder = WalkBuilder::new(folder);
         if heeded {
-            // The walk does not ask before it enters its first folder, and it reads the ignore
-            // files above that folder first.
+            // The filter below is not asked about the first folder, and ignore files above that
+            // folder are read before it.
             let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
             if let Some(file) = whole.ancestors().find_map(false_ignore_file) {
                 lock(&blocked).push(file);
@@ -152,7 +153,7 @@ pub(crate) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
     blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The inputs: the given paths. Without any, standard input if it has a name, otherwise
+/// The inputs: the given paths. Without paths, it is standard input if that has a name, otherwise
 /// the current folder.
 pub(crate) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
     match (paths, stdin) {

@@ -4,7 +4,7 @@ use super::{Entry, Suppression, SuppressionScope};
 use crate::diagnostic::{Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector};
 use crate::source::{Span, nearest};
 
-/// Words that may follow the mark; the formatter has its own.
+/// Words that may follow the mark. The formatter reads what follows `fmt`.
 const VERBS: [&str; 3] = ["ignore", "ignore-file", "fmt"];
 
 /// Names of `ignore` and `ignore-file` in other tools, in lower case and with `-`.
@@ -103,9 +103,9 @@ struct List {
     is_given: bool,
     /// Whether the list has the documented form `[V501, V502]`, or is absent.
     is_exact: bool,
-    /// The offset of the bracket that ends it.
+    /// The offset of the bracket that ends the list.
     end: Option<u32>,
-    /// The bytes of the text that a list in exact form replaces.
+    /// The length in bytes of the text that a list in exact form would replace.
     taken: usize,
 }
 
@@ -113,7 +113,7 @@ struct List {
 struct CodeList<'t, 'f> {
     text: &'t str,
     offset: usize,
-    /// The rules that are not those of vptx.
+    /// The custom rules.
     custom: &'f [&'static CustomRule],
     entries: Vec<Entry>,
     found: &'f mut Vec<Diagnostic>,
@@ -210,7 +210,7 @@ impl List {
                 let rest = text[end..].trim_start_matches(closing);
                 (list.taken, list.is_exact) = (text.len() - rest.len(), false);
             } else {
-                // If a reason names rules, no others are meant.
+                // If the reason names rules, no others are meant.
                 for (start, word) in self::words(text, 0) {
                     if words.is_code(word) {
                         words.take(start, word);

@@ -4,8 +4,8 @@ use super::SuppressionScope;
 use crate::check::Language;
 use crate::source::{LineIndex, Span};
 
-/// For each comment of a text, the line that it is about: its own line if that has code,
-/// otherwise the next one. Other comments in between do not count; a blank line does. The
+/// For each comment of a text, the line that the comment is about: its own line if that line has
+/// code, otherwise the next one. Lines with only comments are skipped; a blank line is not. The
 /// search looks at every byte twice.
 pub(super) fn scopes(
     source: &str,
@@ -16,8 +16,8 @@ pub(super) fn scopes(
     let before = before(source, language, comments);
     let last_line = |comment: Span| index.line(comment.end.saturating_sub(1).max(comment.start));
     let mut scopes = vec![SuppressionScope::File; comments.len()];
-    // For the next comment: whether code follows on its line, and the line that it would be
-    // about if no code came before it.
+    // For the next comment: whether code follows on its line, and the line that the comment would
+    // be about if no code came before it.
     let mut next: Option<(bool, usize)> = None;
     for (at, &comment) in comments.iter().enumerate().rev() {
         let end = comments.get(at + 1).map_or(source.len(), |next| next.start as usize);
@@ -65,7 +65,7 @@ fn before(source: &str, language: Language, comments: &[Span]) -> Vec<bool> {
     comments.iter().map(has_code_before).collect()
 }
 
-/// Whether a part of a line outside comments has code.
+/// Whether a part of a line has code. The part must not have comments.
 fn has_code(text: &str, language: Language) -> bool {
     let text = text.trim();
     // A backslash that joins the lines of a macro is not code.

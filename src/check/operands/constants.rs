@@ -8,7 +8,7 @@ use crate::source::Span;
 use crate::syntax::{Constant, RawOperand, statement_tokens};
 use crate::video::{Immediate, Operand};
 
-/// The value of a constant operand. Reports the reason if it has none.
+/// The value of a constant operand. Reports the reason if the operand has none.
 pub(super) fn constant(
     checked: &mut Checked<'_, '_>,
     operand: &RawOperand,

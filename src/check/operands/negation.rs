@@ -18,7 +18,7 @@ pub(in crate::check) fn negation(
     raw: &RawInstruction,
 ) -> Option<OperandName> {
     let (a, b) = (operands.a.minus, operands.b.minus);
-    // An ignored third source counts here, as it does for ptxas.
+    // An ignored third source counts here, as in ptxas.
     let c = raw.operands.get(3).and_then(|c| c.minus);
     let remove = |spans: &[Span]| spans.iter().map(|&span| Edit::remove(span)).collect();
     let possible =

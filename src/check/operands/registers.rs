@@ -126,7 +126,7 @@ pub(super) fn special_register(
         .help(help)
 }
 
-/// A name that is not declared is compared with so many names before it.
+/// With how many declared registers an undeclared name is compared, the last ones first.
 const COMPARED: usize = 256;
 
 /// The finding for a name that the module does not declare here.
@@ -168,10 +168,10 @@ pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Dia
         .help(format!("raise the number in `{base}<{count}>`"))
 }
 
-/// The most bytes of white space that a declaration gets from the line that follows.
+/// The most bytes of white space that a new declaration copies from the next line.
 const INDENT: usize = 64;
 
-/// Declares a register where a body starts, on a line like the one that follows.
+/// Declares a register where a body starts, with the line break and indentation of the next line.
 fn declaration(source: &str, at: u32, name: &str) -> Edit {
     let rest = &source[at as usize..];
     let gap = rest.bytes().take(INDENT).take_while(u8::is_ascii_whitespace).count();
@@ -183,8 +183,8 @@ fn declaration(source: &str, at: u32, name: &str) -> Edit {
     Edit::insert(at, format!("{line}.reg .b32 {name};"))
 }
 
-/// A source that the compiler replaces by a number in an `asm` statement. The number
-/// may have any value, as a register may.
+/// Checks a source that the compiler replaces by a number in an `asm` statement. The number may
+/// have any value, so a register stands for it.
 pub(super) fn unknown_constant(
     checked: &mut Checked<'_, '_>,
     form: &Form,
@@ -290,7 +290,7 @@ pub(super) fn wrong_operand(
     class: OperandClass<'_>,
     place: OperandUse,
 ) -> Diagnostic {
-    // Operands of Rust have words in place of constraints.
+    // Operands of Rust's `asm!` have words in place of constraints.
     let is_word = |constraint: &str| constraint == "const" || constraint.ends_with(')');
     let shown = |constraint: &str| {
         let quote = if is_word(constraint) { "" } else { "\"" };

@@ -44,7 +44,7 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
         Diagnostic::new(Code::InvalidMask, selector, format!("`{text}` is not a mask of {what}"))
             .label(label)
             .help(masks(width));
-    // The same lanes, each once and in order.
+    // The mask of the same lanes, each once and in order.
     let bits = digits
         .bytes()
         .map(|digit| u32::from(digit - b'0'))
@@ -127,15 +127,15 @@ pub(super) fn meant_selector(text: &str, sources: Sources) -> Option<String> {
     }
     let part = lower.len() == 3;
     match (sources, lower.as_str()) {
-        // The lanes are counted from one.
+        // Here the lanes were counted from one.
         (Sources::Scalar, ".b4") => Some(".b3".into()),
         (Sources::Scalar, ".h2") => Some(".h1".into()),
-        // The register's own lanes, in the other width.
+        // Here a selector of the other width takes the same lanes.
         (Sources::Lanes(LaneWidth::Halves), ".b3210") => Some(".h10".into()),
         (Sources::Lanes(LaneWidth::Halves), ".b7654") => Some(".h32".into()),
         (Sources::Lanes(LaneWidth::Bytes), ".h10") => Some(".b3210".into()),
         (Sources::Lanes(LaneWidth::Bytes), ".h32") => Some(".b7654".into()),
-        // One digit for all lanes.
+        // Here one digit stands for all lanes.
         (Sources::Lanes(LaneWidth::Halves), text) if part => {
             Some(format!("{text}{}", &text[2..])).filter(|text| valid(text))
         }

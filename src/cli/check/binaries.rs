@@ -1,5 +1,5 @@
-//! The check of PTX inside binaries and archives: one text after the other, so that memory
-//! does not grow with their number.
+//! The check of PTX inside binaries and archives: one text after the other, so that memory does not
+//! grow with the number of texts.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

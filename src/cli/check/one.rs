@@ -71,7 +71,7 @@ pub(super) struct CheckedFile {
     pub(super) skipped: Vec<Skipped>,
     /// Messages about requested targets or versions that are not known.
     pub(super) unknown: Vec<String>,
-    /// Findings that fail a run in addition to errors.
+    /// Findings that make a run fail, in addition to errors.
     pub(super) denied: Vec<Denied>,
     /// The options for a second check, if there are too many findings to keep.
     pub(super) many: Option<CheckOptions>,
@@ -143,12 +143,12 @@ impl Run {
         });
         let mut checked = CheckedFile::new(shown, Some(path), &options, denied);
         self.find(Bytes::from(text), options, false, arguments, &mut checked);
-        // Fixes are made in files.
+        // A run makes fixes only in files, not inside binaries.
         checked.fixable = [0, 0];
         Ok(checked)
     }
 
-    /// Whether each finding of a file is in the baseline, and not to be fixed.
+    /// Whether each finding of a file is in the baseline, so that it must not be fixed.
     fn known(
         &self,
         checked: &CheckedFile,
@@ -160,7 +160,7 @@ impl Run {
         baseline.map_or_else(Vec::new, |it| it.known(checked.path.as_deref(), source, found))
     }
 
-    /// Finds what is to be reported of a text.
+    /// Finds what the run reports about a text.
     fn find(
         &self,
         bytes: Bytes,
@@ -205,8 +205,8 @@ impl Run {
             let known = |found: &[Diagnostic]| self.known(checked, &source, found, arguments);
             fix_new(&source, options, most, known)
         };
-        // The bytes are edited, because the text may have characters that stand for other
-        // bytes.
+        // The edits are made in the bytes, because characters of the decoded text may stand for
+        // other bytes.
         let new = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
         let stdin = *input == Input::Stdin;
         if new != **bytes {

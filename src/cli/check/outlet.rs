@@ -14,15 +14,14 @@ use crate::workspace::error::FileError;
 use crate::workspace::files::put;
 use crate::workspace::input::Input;
 
-/// Bytes of a report that stay in memory before a temporary file takes them.
+/// The most bytes of a report that stay in memory. A temporary file takes longer reports.
 const HELD: usize = 1 << 20;
 
 /// The destination of a report.
 pub(super) enum Outlet {
     /// Standard output.
     Stream,
-    /// Standard error, because standard output has the text, and a report would mix
-    /// with it.
+    /// Standard error, because the report must not mix with the text on standard output.
     Errors,
     /// A file. It keeps its contents until the report is complete.
     File { path: PathBuf, report: SpooledTempFile },
@@ -67,7 +66,7 @@ impl Outlet {
     }
 }
 
-/// Whether the file is one of the inputs, whose text would be lost.
+/// Whether the file for the report is one of the inputs, whose text would be lost.
 fn is_read(inputs: &[Input], file: &Path) -> bool {
     // A file that does not exist is not an input.
     let Ok(file) = fs::canonicalize(file) else { return false };
@@ -75,7 +74,7 @@ fn is_read(inputs: &[Input], file: &Path) -> bool {
     inputs.iter().filter_map(Input::path).any(is_it)
 }
 
-/// Replaces a file by a report. A device or a pipe is written to.
+/// Replaces a file by a report. A device or a pipe is not replaced, but written to.
 fn write_report(path: &Path, mut report: SpooledTempFile) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         report.rewind()?;

@@ -53,7 +53,7 @@ impl Run {
         // Several inputs get a core each, which takes less time in total.
         let alone = inputs.len() == 1;
         let look = out.diff_look();
-        // Binaries are read one after the other, as they are reported.
+        // Binaries are read later, one after the other, while they are reported.
         let is_text = |input: &Input| {
             let chosen = [&[][..], &arguments.extension];
             arguments.language.is_some() || !binary::is_binary(input, chosen)
@@ -158,8 +158,7 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Reports findings of one input. Returns whether any are new compared with the
-    /// baseline.
+    /// Reports findings of one input. Returns whether any of them is missing in the baseline.
     fn report_found(
         &mut self,
         checked: &CheckedFile,
@@ -227,7 +226,7 @@ impl<E: Write> Session<'_, E> {
         if arguments.summarizes() {
             self.binaries.summary(&mut summary)?;
         }
-        // Nothing but the changes goes with the changes.
+        // If standard output has changes or the fixed text, the summary goes to standard error.
         if self.filters || arguments.diff {
             self.out.stream.flush()?;
             self.errors.write_all(&summary)?;
@@ -247,7 +246,7 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Writes the baseline, or reports that it has findings which are gone.
+    /// Writes the baseline, or reports how many of its findings are gone.
     fn conclude_baseline(&mut self) -> io::Result<()> {
         let Some(baseline) = &self.run.baseline else { return Ok(()) };
         let quiet = self.arguments.quiet;

@@ -25,7 +25,7 @@ pub(super) struct Totals {
     pub(super) is_unwritten: bool,
     /// The number of files whose changes were shown.
     pub(super) changed: usize,
-    /// The sums of `Checked::fixable`.
+    /// The sums of `CheckedFile::fixable`.
     pub(super) fixable_findings: [usize; 2],
     /// The number of files with too many findings to try their fixes.
     pub(super) untried: usize,
@@ -54,8 +54,8 @@ impl Totals {
         }
     }
 
-    /// Adds findings of a file. Those that match `denied` make the run fail even if
-    /// they are no errors.
+    /// Adds findings of a file. Findings that match `denied` make the run fail even if they are no
+    /// errors.
     pub(super) fn add_findings(&mut self, denied: &[Denied], found: &[Diagnostic]) {
         self.counts.add(found);
         for diagnostic in found {
@@ -67,8 +67,8 @@ impl Totals {
         }
     }
 
-    /// Prints how often each rule was broken, the most frequent first. How many `asm` statements
-    /// were not read follows, for people with the reasons.
+    /// Prints how often each rule was broken, the most frequent first. Then prints how many `asm`
+    /// statements were not read, and to people also why.
     pub(super) fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
         let mut counts: Vec<(Code, usize)> =
             self.codes.iter().map(|(code, count)| (*code, *count)).collect();
@@ -149,7 +149,7 @@ impl Totals {
             };
         }
         let [safe, unsafes] = match (arguments.diff, arguments.most()) {
-            // A diff with all fixes: no fix was made yet, and it shows all that can be made.
+            // A diff with unsafe fixes already shows all fixes that can be made.
             (true, Some(Applicability::Unsafe)) => [0, 0],
             (true, _) if self.fixable_findings != [0, 0] => {
                 [0, self.fixed + self.fixable_findings[1]]

@@ -14,11 +14,11 @@ use crate::workspace::bug::guarded;
 use crate::workspace::files;
 use crate::workspace::input::Input;
 
-/// Prints the differences of a file. Git calls the driver with its path, then file, hash and
-/// mode of both versions, then perhaps the new path and a header. `/dev/null` stands for a
-/// version that does not exist. A path alone is one with conflicts.
+/// Prints the differences of a file. Git calls the driver with the path of the file, then with the
+/// file, hash and mode of each version, then perhaps with a new path and a header. `/dev/null`
+/// stands for a version that does not exist. If there is only a path, the file has merge conflicts.
 ///
-/// A text that is no PTX gets a plain diff: git takes any failure for the end of all work.
+/// A text that is no PTX gets a plain diff: if the driver fails, git stops all work.
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let (path, old, new) = match &arguments.paths[..] {
         [path] => {

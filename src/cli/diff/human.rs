@@ -14,7 +14,7 @@ use crate::source::Span;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) color: bool,
-    /// The columns for both texts side by side.
+    /// The number of columns, if both texts are printed side by side.
     pub(super) side_by_side: Option<usize>,
 }
 
@@ -26,13 +26,13 @@ const MOVED_AWAY: Style = AnsiColor::Magenta.on_default();
 const MOVED_HERE: Style = AnsiColor::Blue.on_default();
 const NOTE: Style = AnsiColor::Yellow.on_default();
 
-/// Longer lines are shortened, such as those of large tables.
+/// Lines with more bytes are shortened, such as lines of large tables.
 const LONG: usize = 2000;
 
-/// Columns for each block that a statement stands in.
+/// The columns of indentation for each block around a statement.
 const INDENT: usize = 4;
 
-/// Names both texts.
+/// The heading with the names of both texts.
 pub(super) fn heading(compared: &Compared<'_>, look: Look) -> String {
     let line = |sign, label| styled(BOLD, &format!("{sign} {label}"), look);
     line("---", compared.old.label) + &line("+++", compared.new.label)
@@ -163,7 +163,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the lines up to the next equal one; returns how many that are.
+    /// Writes the lines up to the next equal line, and returns their number.
     fn block(&mut self, lines: &[Line]) -> usize {
         let count = lines.iter().take_while(|line| line.kind != LineKind::Same).count();
         let is_old = |line: &&Line| matches!(line.kind, LineKind::Removed | LineKind::MovedAway);
@@ -177,7 +177,7 @@ impl Writer<'_> {
         count
     }
 
-    /// Writes the lines of one text, with the parts that differ from the other marked.
+    /// Writes the lines of one text, and marks the parts that differ from the other text.
     fn one_side(&mut self, lines: &[Line], others: &[Line]) {
         let mut at = 0;
         while at < lines.len() {
@@ -199,7 +199,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Says that lines compute the same.
+    /// Writes a note that the old and the new lines compute the same.
     fn equivalence(&mut self, same: &Equivalence, lines: &[Line]) {
         let count = |side: fn(&Line) -> Option<Span>, moved: LineKind| {
             lines.iter().filter(|line| side(line).is_some() && line.kind != moved).count()
@@ -213,7 +213,7 @@ impl Writer<'_> {
         self.line(NOTE, &note);
     }
 
-    /// Says where a block went, or came from.
+    /// Writes a note on where a moved block went, or came from.
     fn moved(&mut self, lines: &[Line]) {
         let count = match lines.len() {
             1 => "1 statement".to_string(),
@@ -242,8 +242,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a line; the part in which it differs from its partner is in reverse video. Of a
-    /// very long line, only the parts around that part are written.
+    /// Writes a line. The part that differs from its partner in the other text is in reverse video.
+    /// A very long line is shortened before and after this part.
     fn marked(&mut self, line: &Line, partner: Option<&Line>, style: Style) {
         let text = indented(line);
         let is_long = text.len() > LONG;
@@ -287,7 +287,7 @@ impl Writer<'_> {
     }
 }
 
-/// The part of the texts that differs, for people.
+/// The name of the function or other part that a change is about, for people.
 fn subject(change: &Change) -> String {
     match (&change.old, &change.new) {
         _ if change.subject == Subject::Module => "outside of functions".into(),
@@ -352,7 +352,7 @@ fn different(text: &str, other: &str) -> std::ops::Range<usize> {
     own[before]..own[count - after]
 }
 
-/// A text without its middle, if it is longer than its kept ends.
+/// A text whose middle is left out, if it is longer than the ends that are kept.
 fn shortened(text: &str, start: usize, end: usize) -> Cow<'_, str> {
     let boundary = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
     let end = boundary(text.len().saturating_sub(end)).unwrap_or(text.len());
@@ -361,7 +361,7 @@ fn shortened(text: &str, start: usize, end: usize) -> Cow<'_, str> {
     format!("{} … {} bytes … {}", &text[..start], end - start, &text[end..]).into()
 }
 
-/// A text cut and filled to a number of columns.
+/// A text, cut or padded to a number of columns.
 fn cut(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {

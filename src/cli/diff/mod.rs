@@ -53,7 +53,7 @@ As git's diff driver for PTX:
 
 Exit status: 0 no difference, 1 differences, 2 something could not be compared;
 with --git, 0 for differences, too.")]
-// Each is a flag of its own.
+// Each field is a separate flag.
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Arguments {
     /// Two PTX files, binaries, archives or directories; one may be - for standard input
@@ -145,7 +145,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
 }
 
-/// The texts of a run, and how it prints.
+/// The texts of a run, and how the run prints differences.
 struct Run<'a> {
     arguments: &'a Arguments,
     style: Style,
@@ -165,7 +165,8 @@ enum NoTexts {
 }
 
 impl Run<'_> {
-    /// Finds the texts. Otherwise returns the reason, unless all reasons have been told.
+    /// Finds the texts. If there is nothing to compare, returns the reason, or `None` if all
+    /// reasons were already reported.
     fn new<'a>(
         arguments: &'a Arguments,
         paths: [&Path; 2],
@@ -234,7 +235,7 @@ impl Run<'_> {
         })
     }
 
-    /// Compares the texts of a pair; a bug ends the work on them only.
+    /// Compares the texts of a pair; a bug ends only the work on this pair.
     fn guarded(&self, pair: Pair, out: &mut dyn Write) -> io::Result<Outcome> {
         let text = match pair {
             Pair::Both(_, at) | Pair::New(at) => &self.new.all[at],

@@ -51,7 +51,7 @@ struct LineRecord<'r> {
     text: &'r str,
 }
 
-/// A place in a text, in bytes; with its line, from 1.
+/// A place in a text: its line, from 1, and its bytes.
 #[derive(Serialize)]
 struct Place {
     line: u32,
@@ -70,7 +70,7 @@ fn put(out: &mut dyn Write, record: &Record<'_>) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a difference of two texts.
+/// Writes the record of a difference between two texts.
 pub(super) fn change(
     out: &mut dyn Write,
     compared: &Compared<'_>,
@@ -99,7 +99,7 @@ fn record<'r>(compared: &Compared<'_>, hunk: &'r Hunk) -> HunkRecord<'r> {
     HunkRecord { lines: hunk.lines.iter().map(record).collect(), equivalences: &hunk.equivalences }
 }
 
-/// Writes a text that only the old side has, or only the new one.
+/// Writes the record of a text that only one side has.
 pub(super) fn only(out: &mut dyn Write, text: &Text, is_old: bool) -> io::Result<()> {
     let path = &text.label;
     put(out, &if is_old { Record::OnlyOld { path } } else { Record::OnlyNew { path } })

@@ -19,13 +19,14 @@ use crate::workspace::bug::guarded;
 use crate::workspace::error::FileError;
 use crate::workspace::input::Input;
 
-/// Memory for the texts of binaries of one side; more of them go to a file.
+/// The most memory, in bytes, for the texts in the binaries of one side. Further texts go to a
+/// file.
 const IN_MEMORY: usize = 64 << 20;
 
 /// The texts of one side.
 pub(super) struct Texts {
     pub(super) all: Vec<Text>,
-    /// Texts of binaries, one after the other. Those of other files are read again.
+    /// The texts of binaries, one after the other. Texts of other files are read again.
     unpacked: Mutex<SpooledTempFile>,
     /// Why texts cannot be read.
     pub(super) troubles: Vec<CommandError>,
@@ -35,7 +36,7 @@ pub(super) struct Texts {
 pub(super) struct Text {
     /// `FILE!MEMBER!3.sm_90.ptx`
     pub(super) label: String,
-    /// Its place inside of its side, and its target in a binary.
+    /// The path of the text within its side, and its target if it is in a binary.
     key: (String, String),
     place: Place,
     hash: u64,
@@ -49,7 +50,7 @@ enum Place {
 }
 
 impl Texts {
-    /// Finds the texts of files and binaries. Paths count from a folder, if there is one.
+    /// Finds the texts of files and binaries. Paths are relative to `folder`, if it is given.
     pub(super) fn new(inputs: Vec<Input>, folder: Option<&Path>, limit: u64) -> Texts {
         let mut texts = Texts {
             all: Vec::new(),
@@ -141,12 +142,14 @@ impl Texts {
     }
 }
 
-/// Not for hostile input: only pairs depend on it, and bytes are compared.
+/// The hash does not withstand hostile input. This does no harm: it only decides which texts are
+/// paired, and paired texts are compared byte by byte.
 fn hash_of(value: impl Hash) -> u64 {
     foldhash::fast::FixedState::default().hash_one(value)
 }
 
-/// The hashes of the names after `.entry`; without those, of the names after `.func`.
+/// The hashes of the names after `.entry`; if there are none, the hashes of the names after
+/// `.func`.
 fn functions(text: &[u8]) -> Vec<u64> {
     for word in [".entry", ".func"] {
         let after = memmem::find_iter(text, word).map(|at| at + word.len());
@@ -165,7 +168,7 @@ fn functions(text: &[u8]) -> Vec<u64> {
     Vec::new()
 }
 
-/// The texts that are compared, by their positions. One side alone: the other lacks it.
+/// The positions of two texts to compare, or of a text that only one side has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pair {
     Both(usize, usize),
@@ -173,9 +176,9 @@ pub(super) enum Pair {
     New(usize),
 }
 
-/// Finds the texts that belong together: those with the same place and target, first equal
-/// ones, then those with the most functions of the same name; then texts of other targets and
-/// places; at last, texts of one place in order.
+/// Pairs the texts that belong together. Texts with the same place and target are paired first:
+/// equal texts, then texts with the most functions of the same name. Then come texts with different
+/// targets or places, and at last the rest of the texts with the same place, in order.
 pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
     if let ([_], [_]) = (old, new) {
         return vec![Pair::Both(0, 0)];
@@ -195,12 +198,13 @@ pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
         is_unpacked.then(|| ((String::new(), text.key.1.clone()), text.hash))
     });
     finder.by_functions(|text| (String::new(), text.key.1.clone()));
-    // Releases differ in their targets, too.
+    // The targets may differ between two releases, too.
     finder.by_functions(|text| (text.key.0.clone(), String::new()));
     finder.by_functions(|_| Key::default());
     finder.by_order(|text| (text.key.0.clone(), String::new()));
     let Finder { partner_of_old, partner_of_new, .. } = finder;
-    // In the order of the new side; texts that are gone stand after the one that they followed.
+    // The pairs are in the order of the new side. A text that only the old side has stands after
+    // the text that it followed there.
     let mut pairs = Vec::with_capacity(new.len());
     let mut gone = (0..old.len()).filter(|at| partner_of_old[*at].is_none()).peekable();
     for (at, partner) in partner_of_new.iter().enumerate() {
@@ -262,7 +266,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Pairs the texts of a key that have the most functions of the same name.
+    /// Pairs texts with the same key. Texts with the most functions of the same name are paired
+    /// first.
     fn by_functions(&mut self, key: impl Fn(&Text) -> Key) {
         let mut having: HashMap<(Key, u64), Vec<usize>> = HashMap::new();
         for at in self.free_old() {
@@ -275,7 +280,7 @@ impl Finder<'_> {
             let mut common: BTreeMap<usize, usize> = BTreeMap::new();
             for function in &self.new[at].functions {
                 let owners = having.get(&(key(&self.new[at]), *function));
-                // A name that all texts have says nothing.
+                // A name that very many texts have tells nothing.
                 for old in owners.into_iter().flatten().take(MANY) {
                     *common.entry(*old).or_default() += 1;
                 }
@@ -290,7 +295,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Pairs the free texts of a key in order, if both sides have as many.
+    /// Pairs the free texts of a key in order, if both sides have the same number of them.
     fn by_order(&mut self, key: impl Fn(&Text) -> Key) {
         let mut sides: BTreeMap<Key, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for at in self.free_old() {
@@ -307,5 +312,5 @@ impl Finder<'_> {
     }
 }
 
-/// No more owners of a name are compared.
+/// The most texts with a function of one name that are compared.
 const MANY: usize = 64;

@@ -23,7 +23,7 @@ pub(super) struct Totals {
     /// Texts that only one side has.
     pub(super) only_old: usize,
     pub(super) only_new: usize,
-    /// Functions.
+    /// Functions, by kind of change.
     pub(super) changed: usize,
     pub(super) renamed: usize,
     pub(super) added: usize,
@@ -34,12 +34,12 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Those of a pair of texts that are the same so far.
+    /// The totals of one pair of texts, before any difference is counted.
     pub(super) fn of_pair() -> Totals {
         Totals { texts: 1, ..Totals::default() }
     }
 
-    /// Counts a difference of the one pair.
+    /// Counts a difference of the pair.
     pub(super) fn count(&mut self, change: &Change) {
         self.different = 1;
         let (added, removed) = change.counts();
@@ -55,7 +55,7 @@ impl Totals {
         }
     }
 
-    /// The counts of a text that only one side has. `None` for a pair.
+    /// The counts of a text that only one side has. For a pair, all counts are 0.
     pub(super) fn alone(pair: Pair) -> Totals {
         match pair {
             Pair::Old(_) => Totals { only_old: 1, ..Totals::default() },
@@ -142,7 +142,7 @@ struct Cost {
     /// The sums over the texts whose targets were measured, and the number of these texts.
     sums: BeforeAfter,
     measured: BeforeAfter,
-    /// Pairs of texts of which one was measured, or none.
+    /// Pairs of texts of which only one was measured, or neither.
     half: usize,
     none: usize,
 }
@@ -158,7 +158,7 @@ impl Cost {
         }
     }
 
-    /// A row as [`Statistics::rows`] has it. What was not measured is `-`.
+    /// A row of [`Statistics::rows`]. A figure that was not measured is `-`.
     fn row(&self) -> [String; 4] {
         let name = match self.half + self.none {
             0 => "machine instructions for them",
@@ -167,7 +167,7 @@ impl Cost {
         let [before, after, change, name] = row(name.into(), self.sums);
         let known = |is_known: bool, figure| if is_known { figure } else { "-".to_string() };
         let (is_before_known, is_after_known) = (self.measured.0 > 0, self.measured.1 > 0);
-        // Sums over different texts have no difference.
+        // A difference is meaningless if the two sums are over different texts.
         let is_change_known = is_before_known && is_after_known && self.half == 0;
         [
             known(is_before_known, before),
@@ -262,8 +262,8 @@ impl AddAssign for Statistics {
     }
 }
 
-/// The number of video instructions, and of the machine instructions that ptxas makes of them.
-/// `None` if one of them was not measured on the text's target.
+/// The number of video instructions, and the number of machine instructions that ptxas makes of
+/// them. The latter is `None` if some instruction was not measured on the text's target.
 fn video(source: &str) -> (usize, Option<usize>) {
     let (module, _) = crate::analysis::read_module(source, &CheckOptions::errors_only());
     let count = module.instructions().count();

@@ -38,7 +38,7 @@ impl Prepared {
         self.programs.iter().any(|program| program.reads(Input::ALL[place]))
     }
 
-    /// The name of a place. If its register has another name, both are given.
+    /// The name of a source, such as `a`. If its register has another name, both names are given.
     fn name(&self, place: usize) -> String {
         let letter = Input::ALL[place].text();
         match &self.registers.sources[place] {
@@ -47,7 +47,7 @@ impl Prepared {
         }
     }
 
-    /// The words of the three places. A register in several places has one word.
+    /// The words of the three sources. Sources in the same register have the same word.
     fn words(&self, given: [Option<u32>; 3]) -> Result<[u32; 3], Failure> {
         let mut words = [0; 3];
         for (place, word) in words.iter_mut().enumerate() {
@@ -232,7 +232,7 @@ impl<'b> Batch<'b> {
             Record::of_failure(Some(number), instruction.or(fixed), failure).write(out)?;
         } else {
             let Failure { code, message } = failure;
-            // A code that is not a finding's is followed by `line`.
+            // After a code that is not the code of a rule, `line:` follows.
             let line = if code.starts_with('V') { "" } else { " line:" };
             writeln!(out, "error: {code}{line} {} (line {number})", visible(message))?;
         }
@@ -300,12 +300,14 @@ fn not_by(separator: &str) -> String {
     format!("tabs must stand between columns, not {separator}")
 }
 
-/// The separator of values that follow the instruction in its own column.
+/// The separator of values that follow the instruction in the same column. `None` if there are no
+/// such values.
 fn values_after(text: &str) -> Option<&'static str> {
     text.split_once(';').and_then(|(_, rest)| separator(rest))
 }
 
-/// The separator between the values in a text, or before the first.
+/// The separator between the values in a text, or before the first value. `None` if the text is not
+/// a list of values.
 fn separator(text: &str) -> Option<&'static str> {
     let separates = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"');
     let mut values = text.split(separates).filter(|value| !value.is_empty()).peekable();

@@ -139,8 +139,7 @@ mod tests {
         }
     }
 
-    /// Characters whose second half is the first or the last one there is stay whole, wherever the
-    /// input is cut.
+    /// Characters with the lowest and the highest surrogates stay whole, wherever the input is cut.
     #[test]
     fn halves_of_characters_stay_together() {
         let text = "\u{10000}\u{103ff}\u{10fc00}\u{10ffff}a";
@@ -176,7 +175,7 @@ mod tests {
                 assert!(found.iter().map(|(_, text)| text).eq(expected), "{found:?}");
             }
         }
-        // Half of a unit, half of a character.
+        // The input ends with half of a code unit, or with half of a surrogate pair.
         for odd in [&b"\xff\xfea\0b"[..], b"\xff\xfea\0\x3d\xd8"] {
             assert_eq!(lines(odd), [(Line::Whole, "a\u{fffd}".into())]);
         }

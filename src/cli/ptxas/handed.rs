@@ -11,8 +11,8 @@ use crate::workspace::temporary::Temporary;
 /// A file without a name, to be read from its start.
 pub(super) fn nameless(contents: &(impl Contents + ?Sized)) -> io::Result<File> {
     #[cfg(target_os = "linux")]
-    // In memory: no disk can be full, and nothing stays when all processes are killed.
-    // ptxas inherits it.
+    // The file is in memory: no disk can be full, and nothing stays when all processes are killed.
+    // ptxas inherits the file.
     let file = File::from(rustix::fs::memfd_create("vptx", rustix::fs::MemfdFlags::empty())?);
     #[cfg(not(target_os = "linux"))]
     let file = tempfile::tempfile()?;
@@ -21,7 +21,7 @@ pub(super) fn nameless(contents: &(impl Contents + ?Sized)) -> io::Result<File> 
     Ok(file)
 }
 
-/// A file that ptxas opens by a path while this exists.
+/// A file that ptxas can open by its path as long as this value exists.
 #[derive(Debug)]
 pub(super) struct Handed {
     pub(super) path: PathBuf,
@@ -47,14 +47,14 @@ impl Handed {
     }
 }
 
-/// A text of ptxas with the user's names in the place of the paths that it was given.
+/// Output of ptxas, with the paths that ptxas was given replaced by the user's names.
 pub(super) fn with_names(text: Vec<u8>, names: &[(&[u8], &[u8])]) -> Vec<u8> {
     names.iter().fold(text, |text, (path, name)| {
         let mut new = Vec::with_capacity(text.len());
         let mut kept = 0;
         for at in memchr::memmem::find_iter(&text, path) {
             let end = at + path.len();
-            // Path 12 is not path 1.
+            // A path that ends in 1 is the start of a path that ends in 12.
             if !text.get(end).is_some_and(u8::is_ascii_digit) {
                 new.extend_from_slice(&text[kept..at]);
                 new.extend_from_slice(name);

@@ -69,8 +69,8 @@ pub(super) struct Arguments {
     child_of: Option<u32>,
 }
 
-/// The name that this program was called by, if it is that of ptxas: `ptxas`, or with an
-/// ending such as `ptxas-13.5` and `ptxas.exe`.
+/// The name that this program was called by, if it is a name of ptxas: `ptxas` alone, or with an
+/// ending as in `ptxas-13.5` and `ptxas.exe`.
 pub(super) fn called_as_ptxas(program: &OsStr) -> Option<&OsStr> {
     let name = Path::new(program).file_name()?;
     let rest = name.as_encoded_bytes().strip_prefix(b"ptxas")?;
@@ -88,8 +88,8 @@ pub(super) fn run(arguments: &Arguments) -> ! {
     run_as(OsStr::new(&usual), &arguments.words)
 }
 
-/// Runs ptxas on a command line, for a program that was called by a name, and ends this
-/// process as ptxas ended.
+/// Runs ptxas on a command line, and ends this process as ptxas ended. `called` is the name that
+/// this program was called by.
 pub(super) fn run_as(called: &OsStr, words: &[OsString]) -> ! {
     let ended = call(called, words).unwrap_or_else(|error| {
         trouble(&error);
@@ -152,7 +152,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, CallError> {
         return Ok(reported(report, ended));
     }
     let tried = modules.try_new(new_words, plain);
-    // Only the user's own text goes on.
+    // From here on, only the user's own texts are needed.
     modules.new.clear();
     let why = match &tried {
         NewTexts::Done(ended) => return Ok(reported(report, *ended)),
@@ -162,7 +162,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, CallError> {
         }
     };
     let ended = plain.run().map_err(cannot)?;
-    // If it refuses the old text, too, the modules are wrong, and it has said so.
+    // If ptxas refuses the old texts, too, the modules have errors, and ptxas has said so.
     if ended == Ended::Code(0) || !matches!(tried, NewTexts::Refused) {
         trouble(&format!("ptxas got all modules unchanged: {why}"));
     }
@@ -182,10 +182,11 @@ fn reported(mut report: Report, ended: Ended) -> Ended {
 
 /// The semantics to follow.
 struct Choice<'c> {
-    /// What the environment asks for.
+    /// The semantics that the environment asks for.
     asked: Option<Semantics>,
     ptxas: Call<'c>,
-    /// That of the ptxas, once it was asked for its release, if it has told one.
+    /// The semantics of the real ptxas, once ptxas was asked for its release. `None` if ptxas did
+    /// not tell its release.
     of_release: OnceCell<Option<Semantics>>,
 }
 
@@ -200,8 +201,8 @@ impl<'c> Choice<'c> {
         Ok(Choice { asked, ptxas, of_release: OnceCell::new() })
     }
 
-    /// The semantics for a module. ptxas is asked for its release only if a result depends on it,
-    /// as another process takes some milliseconds.
+    /// The semantics for a module. ptxas is asked for its release only if a result depends on the
+    /// release, as another process takes some milliseconds.
     fn of(&self, text: &str) -> Result<Semantics, Unusual> {
         if let Some(asked) = self.asked {
             return Ok(asked);
@@ -224,7 +225,8 @@ impl<'c> Choice<'c> {
 
 /// Whether an instruction gives other results with another release of ptxas.
 fn depends_on_release(text: &str) -> bool {
-    // Only merges into `.h1` do. Most modules have none, and need not be read again.
+    // Only merges into `.h1` depend on the release. Most modules have no such merge, and need not
+    // be read again.
     text.contains(".h1") && {
         let (module, _) = parse(text);
         module.instructions().any(|(_, instruction)| {
@@ -241,11 +243,11 @@ fn of_answer(answer: &str) -> Option<Semantics> {
     numbers.find_map(|(release, _)| Semantics::of_ptxas(release))
 }
 
-/// The options to rewrite with. There are none if ptxas emits no code.
+/// The options to rewrite with. `None` if ptxas emits no code.
 fn options(words: &CommandLine) -> Option<RewriteOptions> {
     let target = match &words.arch {
         None => None,
-        // Not `compute_90`, for which no code is emitted.
+        // For targets such as `compute_90`, ptxas emits no code.
         Some(arch) => Some(arch.parse::<Target>().ok().filter(|_| arch.starts_with("sm_"))?),
     };
     Some(RewriteOptions::default().with_target(target).keeping_lines())
@@ -261,16 +263,16 @@ enum New {
 
 /// A module that is rewritten.
 struct NewModule {
-    /// The number of its word.
+    /// The number of its word on the command line.
     at: usize,
-    /// The word of the user.
+    /// The word that the user wrote.
     name: OsString,
     new: New,
 }
 
-/// What came of a call with new texts.
+/// The result of a call with new texts.
 enum NewTexts {
-    /// What ptxas printed is printed.
+    /// ptxas took the new texts, and its output was printed.
     Done(Ended),
     Refused,
     NotStarted(io::Error),
@@ -287,7 +289,7 @@ struct Modules {
 /// Why a module stays as it is although it has something to rewrite.
 struct Unusual {
     why: String,
-    /// Whether ptxas will say it.
+    /// Whether ptxas will report the reason itself.
     is_told: bool,
 }
 
@@ -304,8 +306,8 @@ impl From<Bug> for Unusual {
 }
 
 impl Modules {
-    /// Rewrites the modules of a command line. Fails if standard input cannot be given to ptxas
-    /// any more.
+    /// Rewrites the modules of a command line. Fails if standard input was read, but cannot be
+    /// passed on to ptxas.
     fn rewrite(
         &mut self,
         words: &CommandLine,
@@ -377,7 +379,7 @@ impl Modules {
         if !matches!(ended, Ended::Code(0)) && !ended.is_wanted() {
             return NewTexts::Refused;
         }
-        // ptxas does not care either whether anybody reads what it prints.
+        // Errors in writing are ignored, as ptxas itself ignores them.
         let _ = io::stdout().write_all(&with_names(output.stdout, &names));
         let _ = io::stdout().flush();
         let _ = io::stderr().write_all(&with_names(output.stderr, &names));
@@ -385,7 +387,7 @@ impl Modules {
     }
 }
 
-/// The bytes of a module that can be read once more.
+/// The bytes of a module. Fails unless ptxas can read the module again.
 fn file(path: &Path) -> Result<Bytes, Unusual> {
     let is_told = |error: &io::Error| Unusual { why: reason(error), is_told: true };
     let data = fs::metadata(path).map_err(|error| is_told(&error))?;
@@ -395,8 +397,8 @@ fn file(path: &Path) -> Result<Bytes, Unusual> {
     Input::File(path.into()).bytes().map_err(|why| Unusual { why: why.to_string(), is_told: true })
 }
 
-/// Prints the errors for which ptxas will refuse a module, so that they stand before its own
-/// words.
+/// Prints the errors for which ptxas will refuse a module, so that they stand before the messages
+/// of ptxas.
 fn show_errors(name: &str, source: &str) {
     let options = CheckOptions::errors_only().with_dialect(Dialect::Ptxas);
     let found = check(source, &options);
@@ -404,13 +406,13 @@ fn show_errors(name: &str, source: &str) {
     // Escapes are dropped unless a terminal shows them.
     let unicode = supports_unicode::on(supports_unicode::Stream::Stderr);
     let style = Style { color: true, unicode, width: width() };
-    // If this cannot be written, ptxas cannot say anything either.
+    // If standard error cannot be written, ptxas cannot report anything either.
     let _ = human(&style, &file).and_then(|text| errors().write_all(&text));
 }
 
 /// A module as it was read.
 struct OldModule<'m> {
-    /// The number of its word.
+    /// The number of its word on the command line.
     at: usize,
     place: ModuleWord,
     word: &'m OsStr,

@@ -8,14 +8,16 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 
 use super::real::TRIED;
 
-/// The variable with the settings of the C library.
+/// The environment variable with the settings of the C library.
 #[cfg(target_os = "linux")]
 const TUNABLES: &str = "GLIBC_TUNABLES";
-/// The setting that asks the system for huge pages, where it gives them on request.
+/// The setting that asks the system for huge pages. It has an effect if the system gives huge pages
+/// on request.
 #[cfg(target_os = "linux")]
 const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
 
-/// The exit status of a child of this program that could not become ptxas, as a shell has it.
+/// The exit status of a child of this program that could not become ptxas. Shells use the same
+/// status.
 #[cfg(target_os = "linux")]
 pub(super) const NOT_STARTED: i32 = 126;
 
@@ -24,7 +26,7 @@ pub(super) const NOT_STARTED: i32 = 126;
 pub(super) struct Call<'c> {
     pub(super) real: &'c Path,
     pub(super) words: &'c [OsString],
-    /// Its standard input, if that of this program was read.
+    /// The standard input for ptxas, if this program has read its own.
     pub(super) stdin: Option<&'c File>,
     /// The value of [`TRIED`].
     pub(super) tried: &'c OsStr,
@@ -47,7 +49,7 @@ impl Ended {
         Ended::Code(status.code().unwrap_or(super::super::FAILED.into()))
     }
 
-    /// Whether somebody who wanted it to end ended it, and not a bug.
+    /// Whether somebody ended the process on purpose. Otherwise, a bug ended it.
     pub(super) fn is_wanted(self) -> bool {
         #[cfg(unix)]
         {
@@ -66,7 +68,8 @@ impl Ended {
             Ended::Signal(signal) => {
                 #[cfg(unix)]
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
-                // As a shell tells it, if the signal did not end the process.
+                // If the signal did not end this process, the exit status tells the signal as in
+                // shells.
                 std::process::exit(128 + signal)
             }
         }
@@ -77,7 +80,7 @@ impl Call<'_> {
     fn command(&self, program: &Path) -> io::Result<Command> {
         let mut command = Command::new(program);
         command.env(TRIED, self.tried);
-        // ptxas then takes less time, as it touches fewer pages of memory.
+        // With huge pages, ptxas takes less time, as it touches fewer pages of memory.
         #[cfg(target_os = "linux")]
         if std::env::var_os(TUNABLES).is_none() {
             command.env(TUNABLES, HUGE_PAGES);
@@ -89,8 +92,8 @@ impl Call<'_> {
         Ok(command)
     }
 
-    /// Puts ptxas in the place of this process. Returns only where that does not work:
-    /// how ptxas ended, or why it was not started.
+    /// Replaces this process by ptxas. Returns only if that is impossible, with how ptxas ended, or
+    /// why it was not started.
     pub(super) fn replace_this_process(&self) -> io::Result<Ended> {
         #[cfg(unix)]
         {
@@ -118,7 +121,8 @@ impl Call<'_> {
         Ok((Ended::of(output.status), output))
     }
 
-    /// What ptxas says about its version. It reads nothing: standard input is for a module.
+    /// The answer of ptxas to `--version`. ptxas gets no input here: standard input is for a
+    /// module.
     pub(super) fn version(&self) -> io::Result<String> {
         let mut command = Command::new(self.real);
         let output =
@@ -129,8 +133,9 @@ impl Call<'_> {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// On Linux, ptxas is told to end when this process is killed. Only ptxas' own process
-    /// can ask the system for that, so this program starts once more and becomes ptxas.
+    /// Runs ptxas as a child. On Linux, the child ends when this process is killed. Only the child
+    /// itself can ask the system for that, so this program is started as the child first, and then
+    /// becomes ptxas.
     fn started(&self, run: impl Fn(&mut Command) -> io::Result<Output>) -> io::Result<Output> {
         #[cfg(target_os = "linux")]
         if let Ok(this) = std::env::current_exe() {
@@ -141,7 +146,7 @@ impl Call<'_> {
             match run(command.args(self.words)) {
                 // The file of this program is gone.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // A call without a child between tells why.
+                // The direct call below tells the reason.
                 Ok(output) if output.status.code() == Some(NOT_STARTED) => {}
                 done => return done,
             }
@@ -150,8 +155,8 @@ impl Call<'_> {
     }
 }
 
-/// Becomes the program that the first word names, which ends when the parent ends.
-/// Returns if there is no such program.
+/// Replaces this process by the program that the first word names. The program ends when the parent
+/// ends. Returns only if the program cannot be started.
 #[cfg(target_os = "linux")]
 pub(super) fn become_child(parent: u32, words: &[OsString]) {
     use std::os::unix::process::CommandExt;
@@ -159,7 +164,7 @@ pub(super) fn become_child(parent: u32, words: &[OsString]) {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
     let Some((program, words)) = words.split_first() else { return };
-    // Where this does not work, ptxas outlives its parent.
+    // If this fails, ptxas outlives its parent.
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
     let is_parent = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs() == parent;
     if getppid().is_some_and(is_parent) {

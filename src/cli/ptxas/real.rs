@@ -9,17 +9,18 @@ use thiserror::Error;
 
 use crate::report::visible_path;
 
-/// The variable that names the ptxas to call.
+/// The environment variable that names the ptxas to call.
 const CHOSEN: &str = "VPTX_PTXAS";
-/// The variable with the programs that vptx has called on the way to here.
+/// The environment variable with the programs whose calls have led from an outer vptx to this
+/// process.
 pub(super) const TRIED: &str = "VPTX_PTXAS_TRIED";
 
-/// Programs that are not to be called: this one, and those that have led back to it.
+/// Programs that must not be called: this program, and programs that have led back to it.
 #[derive(Debug)]
 pub(super) struct Tried(Vec<PathBuf>);
 
 impl Tried {
-    /// This program, and those that an outer vptx has called.
+    /// This program, and the programs that an outer vptx has called.
     pub(super) fn new() -> Tried {
         let before = env::var_os(TRIED).unwrap_or_default();
         let mut tried: Vec<PathBuf> =
@@ -28,7 +29,7 @@ impl Tried {
         Tried(tried)
     }
 
-    /// Whether another vptx called this one, and has rewritten what there was.
+    /// Whether another vptx called this one, and has already rewritten the modules.
     pub(super) fn is_inner() -> bool {
         env::var_os(TRIED).is_some_and(|tried| !tried.is_empty())
     }
@@ -49,7 +50,7 @@ impl Tried {
     }
 }
 
-/// What makes two names those of one file.
+/// The identity of a file: names with equal identities lead to one file.
 #[cfg(unix)]
 #[derive(PartialEq, Eq)]
 struct Identity(u64, u64);
@@ -87,12 +88,12 @@ pub(super) enum NoPtxas {
          path of NVIDIA's ptxas\nlooked in: {folders}"
     )]
     Nowhere { names: String, folders: String },
-    /// Its path cannot stand in a list of paths.
+    /// The path of the program cannot stand in a list of paths.
     #[error("`{0}` cannot be called: its path separates paths")]
     Separator(String),
 }
 
-/// The ptxas to call, for a program that was called by a name.
+/// Finds the ptxas to call. `called` is the name that this program was called by.
 pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, NoPtxas> {
     if let Some(chosen) = env::var_os(CHOSEN).filter(|chosen| !chosen.is_empty()) {
         let path = PathBuf::from(chosen);

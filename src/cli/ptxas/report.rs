@@ -11,7 +11,7 @@ use crate::report::visible_path;
 use crate::workspace::error::reason;
 use crate::workspace::files::Access;
 
-/// The variable that names the file for reports.
+/// The environment variable that names the file for reports.
 const VARIABLE: &str = "VPTX_REPORT";
 
 /// A report on one call.
@@ -35,14 +35,14 @@ pub(super) struct InputReport {
     pub(super) name: String,
     /// The target that costs were counted for.
     pub(super) target: Option<String>,
-    /// The legal video instructions.
+    /// The number of legal video instructions.
     pub(super) instructions: usize,
     pub(super) rewritten: usize,
-    /// The rewritten ones whose costs were measured, and these costs.
+    /// The number of rewritten instructions whose costs were measured, and these costs.
     pub(super) measured: usize,
     pub(super) before: usize,
     pub(super) after: usize,
-    /// Why it stayed as it was.
+    /// Why the module stayed as it was.
     pub(super) fallback: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn is_wanted() -> bool {
 }
 
 impl Report {
-    /// Appends the report to the file that was asked for, as a line that is whole.
+    /// Appends the report as one whole line to the file that the environment names.
     pub(super) fn append(&self) {
         let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) else { return };
         let path = Path::new(&name);
@@ -72,14 +72,14 @@ impl Report {
     fn append_to(&self, path: &Path) -> io::Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
-        // A pipe that nobody reads is an error.
+        // This fails for a pipe that nobody reads.
         let file = Access::Regular.options().append(true).create(true).open(path)?;
-        // Without locks, one write is mostly one line all the same.
+        // On systems without locks, a single write usually still gives one whole line.
         let _ = file.lock();
         let data = file.metadata()?;
         let written = (&file).write_all(&line);
         if written.is_err() && data.is_file() {
-            // The disk is full.
+            // If the disk is full, a part of the line may be there.
             let _ = file.set_len(data.len());
         }
         written

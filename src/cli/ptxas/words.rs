@@ -65,7 +65,7 @@ const WITH_VALUE: &[&str] = &[
     "-split-compile",
 ];
 
-/// The options without a value in the next word: `-O` takes one only in its own word.
+/// The options without a value in the next word: `-O` takes its value only in the same word.
 const FLAGS: &[&str] = &[
     "-O",
     "--compile-as-tools-patch",
@@ -142,7 +142,7 @@ const FLAGS: &[&str] = &[
     "-Werror",
 ];
 
-/// The flags with which ptxas only answers.
+/// The flags with which ptxas only prints an answer, without reading a module.
 const QUESTIONS: &[&str] = &[
     "--help",
     "-h",
@@ -154,7 +154,7 @@ const QUESTIONS: &[&str] = &[
     "-V",
 ];
 
-/// At most this many options files are read: one may name itself.
+/// The most options files that are read: an options file may name itself.
 const MANY: usize = 100;
 
 /// A word that stands for a module.
@@ -164,15 +164,15 @@ pub(super) enum ModuleWord {
     File,
     /// `-`.
     Stdin,
-    /// The module itself, after so many bytes of the word.
+    /// The text of the module itself, which starts at this byte of the word.
     Text(usize),
 }
 
-/// A command line of ptxas, with the words of options files in the place of their names.
+/// A command line of ptxas, with options files replaced by the words in them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
     pub(super) all: Vec<OsString>,
-    /// The modules, by the numbers of their words.
+    /// The modules, each with the number of its word.
     pub(super) modules: Vec<(usize, ModuleWord)>,
     /// The last value of `--gpu-name`.
     pub(super) arch: Option<String>,
@@ -200,13 +200,14 @@ impl CommandLine {
             let is_alone = end == word.len();
             let next = match rest.front() {
                 Some(_) if is_alone && WITH_VALUE.contains(&name) => rest.pop_front(),
-                // An option that is not listed may have a value, which is then no module.
+                // An option that is not listed may have a value. So the next word does not count as
+                // a module.
                 Some(next) if is_alone && !is_flag(name) && Name::of(next).is_none() => {
                     rest.pop_front()
                 }
                 _ => None,
             };
-            // Its value, and where that starts in its word.
+            // The word with the value of the option, and the offset where the value starts.
             let (holder, start) = match &next {
                 Some(next) => (next, 0),
                 None => (&word, (end + 1).min(word.len())),
@@ -237,25 +238,25 @@ impl CommandLine {
 /// The name of an option.
 struct Name<'w> {
     text: &'w str,
-    /// Where it ends in its word: at a `=` before its value, or with the word.
+    /// Where the name ends in its word: at a `=`, or at the end of the word.
     end: usize,
 }
 
 impl Name<'_> {
-    /// The name of the option that a word is. A lone `-` is none.
+    /// The name of the option in a word. `None` if the word is no option, such as a lone `-`.
     fn of(word: &OsStr) -> Option<Name<'_>> {
         let bytes = word.as_encoded_bytes();
         if bytes.len() < 2 || bytes[0] != b'-' {
             return None;
         }
         let end = memchr::memchr(b'=', bytes).unwrap_or(bytes.len());
-        // A name that is not text is none of the listed ones.
+        // A name that is not UTF-8 is not listed.
         Some(Name { text: std::str::from_utf8(&bytes[..end]).unwrap_or("-?"), end })
     }
 }
 
-/// Whether the next word is not the value of an option: it is a flag, or its value follows
-/// its letter (`-O3`, `-m64`).
+/// Whether an option never takes the next word as its value: the option is a flag, or its value
+/// follows its letter (`-O3`, `-m64`).
 fn is_flag(name: &str) -> bool {
     FLAGS.contains(&name) || name.starts_with("-O") || name.starts_with("-m")
 }
@@ -268,7 +269,7 @@ pub(super) struct OptionsFileError {
     why: String,
 }
 
-/// The words of options files, whose names stand between commas.
+/// The words of options files. `names` has the names of the files, separated by commas.
 fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileError> {
     let mut words = Vec::new();
     for name in names.split(',') {
@@ -278,7 +279,7 @@ fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileEr
         if *files > MANY {
             return Err(cannot("there are too many"));
         }
-        // Whatever is read from a pipe would be missing for ptxas.
+        // ptxas could not read the same text from a pipe again.
         if !fs::metadata(path).is_ok_and(|data| data.is_file()) {
             return Err(cannot("it is not a regular file"));
         }
@@ -288,9 +289,9 @@ fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileEr
     Ok(words)
 }
 
-/// The words of an options file. They stand between white space; quotation marks, which are
-/// left out, may enclose any part of a word. There are none if the text has a backslash or
-/// a control character, or if a quotation mark has no other.
+/// The words of an options file. White space separates them. Quotation marks, which are left out,
+/// may enclose any part of a word. `None` if the text has a backslash or a control character, or an
+/// unpaired quotation mark.
 fn split(text: &str) -> Option<Vec<String>> {
     let mut words: Vec<String> = Vec::new();
     let (mut is_quoted, mut is_inside) = (false, false);
@@ -334,7 +335,7 @@ mod tests {
         found.modules.iter().map(name).collect()
     }
 
-    // Each line was given to ptxas, whose messages tell what it opens.
+    // Each line was tried with ptxas, whose messages tell which files it opens.
     #[test]
     fn values_are_no_modules() {
         assert_eq!(modules("-arch sm_90 a.ptx -o b.ptx"), ["a.ptx"]);
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(modules("-lineinfo a.ptx -v -g b.ptx"), ["a.ptx", "b.ptx"]);
         assert_eq!(modules("-maxntid 32,1,1 a.ptx"), ["a.ptx"]);
         assert_eq!(modules("-ias x --input-as-string=y a=b"), ["text:x", "text:y", "a=b"]);
-        // ptxas 13.5 knows it, but does not list it.
+        // ptxas 13.5 knows this option, but does not list it.
         assert_eq!(modules("--regAllocOptLevel 2 a.ptx"), ["a.ptx"]);
         assert_eq!(modules("--regAllocOptLevel=2 a.ptx"), ["a.ptx"]);
         assert_eq!(modules("a.ptx -o"), ["a.ptx"]);

@@ -22,7 +22,7 @@ struct Texts<'t, 'f> {
     status: u8,
     written: usize,
     rewritten: usize,
-    /// Machine instructions of the rewritten instructions that were measured.
+    /// The numbers of machine instructions for the rewritten instructions whose costs are known.
     before: usize,
     after: usize,
 }
@@ -93,7 +93,7 @@ impl Texts<'_, '_> {
         self.rewritten += usize::from(rewriting.rewritten > 0);
         self.before += rewriting.before;
         self.after += rewriting.after;
-        // Most texts have no video instructions.
+        // Texts without video instructions get no summary: there are many of them.
         let quiet = self.arguments.quiet || rewriting.total == 0;
         let notice = Notice { name: &name, is_one_of_many: true, is_dry: false, quiet };
         let path = Path::new(&name);

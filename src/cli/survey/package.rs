@@ -13,7 +13,7 @@ use crate::workspace::files::Access;
 /// A package of Python or conda.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Package {
-    /// Its name as PyPI writes it: `nvidia-npp-cu12`.
+    /// The name of the package as PyPI writes it: `nvidia-npp-cu12`.
     pub(super) name: String,
     pub(super) version: String,
 }
@@ -31,7 +31,7 @@ impl Packages {
     pub(super) fn of(&self, file: &Path, members: &[String]) -> Option<Package> {
         let name = file.file_name().map(|name| name.to_string_lossy());
         let archives = name.as_deref().into_iter().chain(members.iter().map(String::as_str));
-        // The innermost archive is the package.
+        // The innermost archive that is a package counts.
         let of_archive = archives.rev().find_map(Package::of_archive);
         of_archive.or_else(|| self.installed(file))
     }
@@ -84,7 +84,7 @@ fn read(site: &Path) -> Installed {
             .into_iter()
             .flat_map(|(file, _): (File, _)| BufReader::new(file).lines().map_while(Result::ok));
         for line in lines {
-            // A path with a comma is in quotes; no binary has one.
+            // A path with a comma is in quotes, and is cut here. Names of binaries have no comma.
             if let Some((path, _)) = line.split_once(',')
                 && crate::workspace::binary::may_be_one(Path::new(path))
             {

@@ -1,4 +1,4 @@
-//! The figures of a text, and of all.
+//! The figures of one text, and of all texts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,7 +47,7 @@ pub(super) struct Place {
 pub(super) struct Row {
     #[serde(flatten)]
     place: Place,
-    /// Its name in a binary: `3.sm_90.ptx`.
+    /// The name of the text in a binary: `3.sm_90.ptx`.
     pub(super) image: Option<String>,
     pub(super) arch: String,
     pub(super) ptx: String,
@@ -89,10 +89,11 @@ pub(super) struct Figures {
     pub(super) mnemonics: Counts,
     /// Instructions for which ptxas computes something else than the manual on some inputs.
     differ: usize,
-    /// The number of them for each deviation; an instruction may have several.
+    /// The number of such instructions for each deviation. An instruction may have several
+    /// deviations.
     deviations: Counts,
-    /// Instructions whose cost on the target is known; and the machine instructions for
-    /// them, as they are and as they are rewritten.
+    /// The number of instructions whose cost on the target is known, and the numbers of machine
+    /// instructions for them, now and as ordinary PTX.
     measured: usize,
     before: usize,
     after: usize,

@@ -9,14 +9,15 @@ use crate::explain::{document, escaped};
 use crate::flow::{Flow, line};
 use crate::report::visible;
 
-/// A character and a line of text, at most.
+/// The largest width of a character, and the height of a line of text.
 const CHAR: usize = 8;
 const LINE: usize = 16;
 const MARGIN: usize = 16;
-/// Between two blocks, and between two branches beside them.
+/// The distance between two blocks, and between two branches beside the blocks.
 const GAP: usize = 24;
 const WAY: usize = 16;
-/// Where a branch leaves a block, from its bottom, and enters one, from its top.
+/// How far above the bottom of a block a branch leaves it, and how far below the top of a block a
+/// branch enters it.
 const PORT: usize = 10;
 /// The most characters of an instruction.
 const MOST: usize = 100;
@@ -45,12 +46,12 @@ struct Chart {
     name: String,
     /// The lines of each block.
     blocks: Vec<Vec<String>>,
-    /// Branches ahead, to the right of the blocks, and back, to the left.
+    /// Forward branches, which are to the right of the blocks, and backward branches, to the left.
     ahead: Ways,
     back: Ways,
 }
 
-/// Branches from one block to another, each on a way of its own.
+/// Branches between blocks, each with the number of the vertical line that it takes.
 #[derive(Default)]
 struct Ways {
     branches: Vec<(usize, usize, usize)>,
@@ -58,7 +59,7 @@ struct Ways {
 }
 
 impl Ways {
-    /// Branches that pass the same block get different ways.
+    /// Chooses different vertical lines for branches that pass the same block.
     fn of(mut branches: Vec<(usize, usize)>) -> Ways {
         branches.sort_unstable_by_key(|&(from, to)| (from.min(to), from.max(to)));
         let mut ways = Ways::default();
@@ -79,7 +80,7 @@ impl Ways {
         ways
     }
 
-    /// The room that they take beside the blocks.
+    /// The width that the branches take beside the blocks.
     fn width(&self) -> usize {
         if self.count == 0 { 0 } else { (self.count + 1) * WAY }
     }
@@ -176,7 +177,7 @@ fn path(body: &mut String, class: &str, [from, to]: [usize; 2], line: &str) {
     );
 }
 
-/// A text that takes little room and controls nothing.
+/// The start of a text, with control characters made visible.
 fn short(text: &str) -> String {
     let start: String = text.chars().take(MOST).collect();
     let end = if start.len() < text.len() { "…" } else { "" };
