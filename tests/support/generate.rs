@@ -18,10 +18,10 @@ pub(crate) struct Generator {
 
 /// An instruction that can still be changed.
 struct Draft {
-    /// `@`, `!` and the name; or anything else.
+    /// `@`, `!` and the name, or some other tokens.
     guard: Vec<String>,
     mnemonic: String,
-    /// Each with its dot.
+    /// Each modifier with its dot.
     modifiers: Vec<String>,
     operands: Vec<Value>,
 }
@@ -606,7 +606,7 @@ impl Generator {
         Value { sign: "", text: self.rng.one_of(&WORDS).into(), selector }
     }
 
-    /// Usually an integer; sometimes a constant without a value.
+    /// Usually an integer; sometimes a constant expression that has no value.
     fn immediate(&mut self) -> String {
         match self.rng.below(10) {
             0..3 => self.rng.below(256).to_string(),
