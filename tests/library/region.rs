@@ -1,4 +1,4 @@
-//! Scalar instructions that fill a word part by part, rewritten as one SIMD instruction.
+//! Scalar instructions that fill a word part by part are rewritten as one SIMD instruction.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
-/// A kernel with registers `r0` to `r9` that only a range declares, `a`, `b`, `c`, `d` and a
+/// A kernel with a range of registers `r0` to `r9`, the registers `a`, `b`, `c` and `d`, and a
 /// predicate.
 fn kernel(body: &str) -> String {
     format!(
@@ -23,7 +23,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// The SIMD instructions of a result, each with the number of its members.
+/// The fused chains of a result.
 fn fusions<'r>(rewritten: &'r Rewritten<'_>) -> Vec<&'r Fusion> {
     let fusion = |outcome: &'r Outcome| match outcome {
         Outcome::Fused(fusion) => Some(&**fusion),
@@ -39,7 +39,7 @@ fn found(text: &str) -> Vec<String> {
     fusions(&rewritten).iter().map(|it| format!("{} × {}", it.members, code(it))).collect()
 }
 
-/// The SIMD instruction of a result, or else its statements.
+/// The SIMD instruction of a fused chain or, without one, its opcodes.
 fn code(fusion: &Fusion) -> String {
     let opcodes = fusion.sequence.lines().iter().map(|line| line.opcode.to_string());
     match &fusion.instruction {
@@ -50,7 +50,7 @@ fn code(fusion: &Fusion) -> String {
 
 const ADD: &str = "vadd.u32.u32.u32.sat";
 
-/// Four instructions that fill a register, with some text between the second and the third.
+/// Four instructions that fill a register, with `between` after the second one.
 fn four(between: &str) -> String {
     kernel(&format!(
         "{ADD} d.b0, a.b0, b.b0, c;\n{ADD} d.b1, a.b1, b.b1, d;\n{between}\n\
@@ -65,7 +65,7 @@ fn words_are_filled() {
         assert_eq!(found(&four(between)), [whole]);
     }
     let cases = [
-        // Another register each time, that nothing else names.
+        // Each instruction writes another register, which nothing else uses.
         (
             "vadd.u32.u32.u32.sat r1.b3, a.b0, b.b3, c;\nvadd.u32.u32.u32.sat r2.b0, a.b1, b.b2, r1;\n\
              vadd.u32.u32.u32.sat a.b1, a.b2, b.b1, r2;",
@@ -80,7 +80,8 @@ fn words_are_filled() {
             "vset.u32.u32.ge d.h1, a.h1, b.h1, a;\nvset.u32.u32.ge d.h0, a.h0, b.h0, d;",
             "2 × vset2.u32.u32.ge d, a, b, a;",
         ),
-        // The word that is filled is overwritten by the last one, after another register.
+        // The last instruction overwrites the register with which the chain starts, after another
+        // register was used.
         (
             "vadd.u32.u32.u32.sat d.b0, a.b0, b.b0, c;\nvadd.u32.u32.u32.sat r1.b1, a.b1, b.b1, d;\n\
              vadd.u32.u32.u32.sat d.b2, a.b2, b.b2, r1;",
@@ -92,7 +93,8 @@ fn words_are_filled() {
     }
 }
 
-/// A copy between two members, as compilers write it before an `asm` that changes its operand.
+/// Two members may have a copy between them, as compilers write it before an `asm` that changes its
+/// operand.
 #[test]
 fn copies_stand_between() {
     let chain = |copy: &str, c: &str| {
@@ -111,7 +113,8 @@ fn copies_stand_between() {
         assert_eq!(chain(copy, "r3"), [three], "{copy}");
     }
     for (copy, c) in [
-        // What the code for all reads would be overwritten, or another word goes on.
+        // The copy overwrites a register that the fused code reads, or the next member continues
+        // with another word.
         ("mov.b32 c, r1;", "c"),
         ("mov.b32 a, r1;", "a"),
         ("mov.b32 r3, r4;", "r3"),
@@ -127,7 +130,7 @@ fn copies_stand_between() {
         let found = chain(copy, c);
         assert!(!found.contains(&three.to_string()), "{copy} {found:?}");
     }
-    // Something reads the word or the copy later.
+    // A later statement reads the word or the copy.
     for word in ["r1", "r3"] {
         let body = format!(
             "{ADD} r1.b0, a.b0, b.b0, c;\nmov.b32 r3, r1;\n{ADD} d.b1, a.b1, b.b1, r3;\n\
@@ -145,7 +148,7 @@ fn sums_are_fused() {
              vabsdiff.u32.u32.u32.add d, a.b2, b.b2, d;\nvabsdiff.u32.u32.u32.add d, a.b3, b.b3, d;",
             "4 × vabsdiff4.u32.u32.u32.add d, a, b, c;",
         ),
-        // The first factor stays in its place.
+        // The first factor keeps its order, so the second is permuted.
         (
             "vmad.u32.u32.u32 d, a.b0, b.b3, c;\nvmad.u32.u32.u32 d, a.b1, b.b2, d;\n\
              vmad.u32.u32.u32 d, a.b2, b.b1, d;\nvmad.u32.u32.u32 d, a.b3, b.b0, d;",
@@ -166,17 +169,17 @@ fn sums_are_fused() {
     }
     let none: [String; 0] = [];
     for body in [
-        // Saturation and scale see the sum on the way, and negation has no dot product.
+        // Saturation and scale apply to each partial sum, and dot products do not negate.
         "vmad.u32.u32.u32.sat d, a.b0, b.b0, c;\nvmad.u32.u32.u32.sat d, a.b1, b.b1, d;",
         "vmad.u32.u32.u32.shr7 d, a.b0, b.b0, c;\nvmad.u32.u32.u32.shr7 d, a.b1, b.b1, d;",
         "vmad.u32.u32.u32 d, -a.b0, b.b0, c;\nvmad.u32.u32.u32 d, -a.b1, b.b1, d;",
-        // A minimum of 32 bits is no sum.
+        // A minimum of 32 bits is not a sum.
         "vabsdiff.u32.u32.u32.min d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.min d, a.b1, b.b1, d;",
-        // The second one reads what the first one writes.
+        // The second instruction reads a source that the first one writes.
         "vabsdiff.u32.u32.u32.add a, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add a, a.b1, b.b1, a;",
-        // ptxas computes equal summands once.
+        // ptxas computes equal summands only once.
         "vabsdiff.u32.u32.u32.add d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add d, a.b0, b.b0, d;",
-        // Halves times halves do not fit.
+        // No dot product multiplies halves by halves.
         "vmad.u32.u32.u32 d, a.h0, b.h0, c;\nvmad.u32.u32.u32 d, a.h1, b.h1, d;",
     ] {
         assert_eq!(found(&kernel(body)), none, "{body}");
@@ -186,7 +189,7 @@ fn sums_are_fused() {
 #[test]
 fn chains_end() {
     let none: [String; 0] = [];
-    // Each half has another meaning or another place.
+    // The statement between splits the chain into two halves.
     for between in ["L: ", "mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"] {
         let halves = found(&four(between));
         assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{between}: {halves:?}");
@@ -195,27 +198,27 @@ fn chains_end() {
     let first = "vadd.u32.u32.u32.sat d.h0, a.h0, b.h0, c;";
     assert_eq!(found(&pair(first, "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;")).len(), 1);
     for second in [
-        // A guard, another mnemonic, other modifiers, other types.
+        // The guard, the mnemonic, the modifiers or the types differ.
         "@p vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;",
         "vsub.u32.u32.u32.sat d.h1, a.h1, b.h1, d;",
         "vadd.u32.u32.u32 d.h1, a.h1, b.h1, d;",
         "vadd.s32.u32.u32.sat d.h1, a.h1, b.h1, d;",
         "vadd.u32.s32.u32.sat d.h1, a.h1, b.h1, d;",
         "vadd.u32.u32.s32.sat d.h1, a.h1, b.h1, d;",
-        // The same part again, parts of another width, no part, a constant.
+        // The same part again, parts of different widths, a whole word, a constant.
         "vadd.u32.u32.u32.sat d.h0, a.h1, b.h1, d;",
         "vadd.u32.u32.u32.sat d.b2, a.b1, b.b1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.b1, b.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, 7, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, 7;",
-        // Other registers, another word to fill.
+        // The sources differ, or the instruction fills another word.
         "vadd.u32.u32.u32.sat d.h1, b.h1, a.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, c.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, c;",
-        // The same parts, whose result ptxas computes once.
+        // Both read the same parts; ptxas computes equal results only once.
         "vadd.u32.u32.u32.sat d.h1, a.h0, b.h0, d;",
-        // A second operation, a whole word.
+        // A secondary operation, or a result that is a whole word.
         "vadd.u32.u32.u32.sat.add d, a.h1, b.h1, d;",
         "vadd.u32.u32.u32.sat d, a.h1, b.h1;",
     ] {
@@ -229,7 +232,7 @@ fn chains_end() {
         let second = "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;";
         assert_eq!(found(&pair(first, second)), none, "{first}");
     }
-    // The second reads what the first writes, under one name or another.
+    // The second instruction reads a source that the first one writes, perhaps by another spelling.
     for [d, a] in [["a", "a"], ["r1", "r1"], ["r1", "r01"]] {
         let first = format!("{ADD} {d}.h0, {a}.h0, b.h0, c;");
         assert_eq!(found(&pair(&first, &format!("{ADD} {d}.h1, {a}.h1, b.h1, {d};"))), none);
@@ -238,7 +241,7 @@ fn chains_end() {
     }
 }
 
-/// The word on the way is read elsewhere, or may be.
+/// Another statement reads or may read the intermediate word.
 #[test]
 fn words_that_live_on() {
     let (first, second) =
@@ -255,7 +258,8 @@ fn words_that_live_on() {
     ] {
         assert_eq!(found(&kernel(&body)), none, "{body}");
     }
-    // It is overwritten, or the register is another one.
+    // The intermediate word is overwritten before it is read, or another register of the same name
+    // is read.
     for body in [
         format!("{both}\nmov.b32 r1, c; st.global.b32 [r3], r1;"),
         format!("{both}\n{both}"),
@@ -266,7 +270,7 @@ fn words_that_live_on() {
     }
     let text = kernel(&both);
     assert_eq!(found(&text.replace(".reg .b32 r<10>;", ".reg .b32 r1, r2;")).len(), 1);
-    // The caller reads a result.
+    // The intermediate word is the function's result, which the caller reads.
     for (old, new) in [
         (".entry k()\n{\n.reg .b32 r<10>;", ".func (.reg .b32 r1) k(.reg .b32 r2)\n{\n"),
         (".entry k()", ".func (.reg .b32 r1) k()"),
@@ -281,13 +285,13 @@ fn words_that_live_on() {
     }
     let param = text.replace(".entry k()", ".func (.param .b32 r) k(.param .b32 s)");
     assert_eq!(found(&param).len(), 1, "{param}");
-    // Each function has registers of its own.
+    // Registers of different functions are different.
     let two =
         format!("{text}{}", text.replace(".version 8.8\n.target sm_90\n.entry k", ".entry l"));
     assert_eq!(found(&two).len(), 2);
 }
 
-/// The values of registers after some instructions, one after the other.
+/// Runs some instructions in order and updates the values of registers.
 fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<String, u32>) {
     for statement in statements {
         let [a, b, c] = statement.sources().map(|it| it.map_or(0, |it| words[it.name()]));
@@ -296,7 +300,7 @@ fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<St
     }
 }
 
-/// A chain that fills a word, on some of its registers.
+/// A random chain that fills a word.
 pub(crate) fn filling(random: &mut Random) -> String {
     let head = merging_head(random);
     let parts = *random.pick(&[&BYTES[..], &HALVES[..]]);
@@ -319,7 +323,7 @@ pub(crate) fn filling(random: &mut Random) -> String {
     text
 }
 
-/// A chain that adds to a sum, on some of its registers.
+/// A random chain that adds to a sum.
 pub(crate) fn adding(random: &mut Random) -> String {
     let head = adding_head(random);
     let [parts_a, parts_b] = adding_parts(&head, random);
@@ -338,8 +342,8 @@ pub(crate) fn adding(random: &mut Random) -> String {
     text
 }
 
-/// Rewrites random chains, and compares what the new code computes with what the members do, one
-/// after the other. Gives the number of chains and the names of their instructions.
+/// Rewrites random chains, and compares the results of the new code with the results of the members
+/// in order. Returns the number of chains and the names of their instructions.
 fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
     let mut random = Random(seed);
     let (mut chains, mut cases) = (0, 0);
@@ -405,8 +409,8 @@ fn sequences_compute_what_sums_compute() {
     }
 }
 
-/// ptxas does not saturate negative results of a part as the manual does (C3), and its old
-/// versions fill `.h1` from above (C1). The SIMD instructions have neither.
+/// On a part, ptxas does not saturate negative results as the manual does (C3), and its old
+/// versions fill `.h1` from above (C1). SIMD instructions have neither deviation.
 #[test]
 fn deviations_are_no_simd_instructions() {
     let of = |text: &str, semantics: Semantics| {
@@ -425,7 +429,7 @@ fn deviations_are_no_simd_instructions() {
     assert_eq!(fused, expected);
 }
 
-/// In files, where nvcc wrote a register for each step, and where one is filled.
+/// In one file, nvcc wrote a register for each step; in the other, one register is filled.
 #[test]
 fn files() {
     let nvcc = fixture_text("regions/nvcc.sm_90.ptx");
@@ -464,7 +468,7 @@ fn files() {
         let (again, findings) = parse(&new);
         assert!(findings.is_empty(), "{findings:?}");
         assert_eq!(rewrite(&again, &regions).expect("a target").text(), new);
-        // Each line of each file stays one.
+        // Each video instruction of a file has one change.
         assert_eq!(together.changes.len(), module.instructions().count());
         assert!(together.edits().len() <= together.changes.len());
     }
