@@ -474,7 +474,7 @@ fn files() {
     }
 }
 
-/// Every comment and every original is in the new text.
+/// The new text contains every comment and, as a comment, every original instruction.
 #[test]
 fn nothing_is_lost() {
     let text = kernel(&format!(
@@ -493,14 +493,14 @@ fn nothing_is_lost() {
     }
 }
 
-/// The options to report costs and nothing else, on some targets.
+/// Options that report only costs, on some targets.
 fn costs(targets: &[u16]) -> CheckOptions {
     let rules = RuleSet::NONE.with(Code::EmulatedInstruction).with(Code::UnfusedInstructions);
     let options = CheckOptions::default().with_rules(rules);
     options.with_targets(targets.iter().copied().map(Target::sm).collect())
 }
 
-/// Findings as `CODE first line to last line`.
+/// The findings as texts `CODE first line to last line`.
 fn places(text: &str, options: &CheckOptions) -> Vec<String> {
     let line = |at: u32| text[..at as usize].matches('\n').count() + 1;
     let place = |it: Diagnostic| {
@@ -510,7 +510,8 @@ fn places(text: &str, options: &CheckOptions) -> Vec<String> {
     check(text, options).into_iter().map(place).collect()
 }
 
-/// The regions of a text: all, those with members after the block, and those with no other ones.
+/// Counts of regions: all; those with members after their block; those whose block stands at the
+/// first member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
     regions: usize,
@@ -518,8 +519,8 @@ struct Counted {
     at_the_first: usize,
 }
 
-/// A finding is for one change of the module, or for several that become one sequence. All
-/// fixes together rewrite the module.
+/// Checks that each finding is about one change of the module, or about several changes that become
+/// one sequence. All fixes together must rewrite the module.
 fn findings_are_changes(text: &str, target: u16) -> Counted {
     let (module, _) = parse(text);
     let options = RewriteOptions::default().with_target(Some(Target::sm(target)));
@@ -573,7 +574,7 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
         let edits = rewritten.edits().iter().filter(|it| inside(it.span));
         assert!(fix.edits.iter().eq(edits), "{text}");
         let after = check(&fix.apply(text), &options);
-        // Instructions behind it may be one region then.
+        // After the fix, the instructions after the region may form another region.
         assert!(after.len() < before, "{text}");
         counted.regions += 1;
         counted.moved += usize::from(at + 1 < members);
@@ -583,7 +584,7 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
     let edits: Vec<_> = found.iter().flat_map(|it| it.fixes[0].edits.clone()).collect();
     assert_eq!(edits.len(), rewritten.edits().len(), "{text}");
     for (fix, edit) in edits.iter().zip(rewritten.edits()) {
-        // Rewriting may compare in a neighbour's direction.
+        // Rewriting may turn a comparison to the direction of a neighbour.
         let may_differ = ["vmin", "vmax"].iter().any(|it| edit.span.text(text).starts_with(it));
         assert!(fix.span == edit.span && (fix == edit || may_differ), "{text}");
     }
@@ -623,7 +624,7 @@ fn findings_on_costs_are_what_is_rewritten() {
     }
 }
 
-/// Instructions that may be one region, several, or none.
+/// Random instructions that may form one region, several regions, or none.
 fn stretch(random: &mut Random) -> String {
     let head = merging_head(random);
     let parts: &[&str] =
@@ -641,7 +642,7 @@ fn stretch(random: &mut Random) -> String {
     text + "\n"
 }
 
-/// A part of a text has the findings of the whole.
+/// The findings on a function do not depend on the rest of the text.
 #[test]
 fn functions_have_the_findings_that_they_have_alone() {
     let mut random = Random(23);
@@ -679,7 +680,7 @@ fn rules_and_targets_choose_regions() {
     let each = ["V601 8 to 8", "V601 9 to 9", "V601 11 to 11", "V601 12 to 12"];
     assert_eq!(places(&text, &only(single)), each);
     assert_eq!(places(&text, &only(rules_on_statements())), [""; 0]);
-    // Each pair may use other instructions: PTX 7.0 has no `min.s16x2`.
+    // The version at each pair decides which instructions are allowed: PTX 7.0 has no `min.s16x2`.
     let two = |name: &str| {
         let pair = format!("{name} d.b0, a.b0, b.b0, d;\n{name} d.b1, a.b1, b.b1, d;\n");
         kernel(&format!(".version 7.0\n{pair}.version 8.8\n{pair}"))
@@ -688,13 +689,13 @@ fn rules_and_targets_choose_regions() {
     assert_eq!(found, ["V601 9 to 9", "V601 10 to 10", "V602 12 to 13"]);
     let found = places(&two("vabsdiff.u32.u32.u32"), &costs(&[]));
     assert_eq!(found, ["V602 9 to 10", "V602 12 to 13"]);
-    // Video instructions are hardware there, and nothing was measured.
+    // On `sm_30`, video instructions are hardware, so nothing was measured.
     assert_eq!(places(&text, &costs(&[30])), [""; 0]);
-    // One sequence is cheaper on all of them.
+    // A single sequence must be cheaper on all targets.
     let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
     assert!(message(&[75, 90]).contains(" on sm_75, sm_90, an equivalent"));
     assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, an equivalent"));
-    // `max.s16x2` is the best sequence of sm_90 and does not exist before it.
+    // `max.s16x2` is the best sequence on sm_90, but older targets do not have it.
     let halves =
         kernel("vmax.s32.s32.s32 d.h0, a.h0, b.h0, c;\nvmax.s32.s32.s32 d.h1, a.h1, b.h1, d;");
     let written = |targets: &[u16]| fix(&halves, &costs(targets), Applicability::Unsafe).text;
@@ -702,7 +703,7 @@ fn rules_and_targets_choose_regions() {
     assert!(!written(&[75, 90]).contains("s16x2"));
 }
 
-/// A comment at any member suppresses the finding on all of them.
+/// A comment at any member suppresses the finding on the whole region.
 #[test]
 fn comments_suppress_regions() {
     let rules = RuleSet::NONE
@@ -728,7 +729,7 @@ fn comments_suppress_regions() {
     );
 }
 
-/// The work grows with the text, however many chains it has, and wherever its functions end.
+/// The time is linear in the size of the text, for any number of chains and any ends of functions.
 #[test]
 fn many_chains_take_little_time() {
     let chain =
@@ -740,14 +741,14 @@ fn many_chains_take_little_time() {
     let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::UnfusedInstructions));
     let count = 10_000;
     for (text, regions) in [
-        // One register for all of them: each word is overwritten.
+        // All chains use one register, which each next chain overwrites.
         (kernel(&chain.repeat(count)), count),
         (kernel(&bytes.repeat(count)), count),
         (format!("{head}{}", format!("{function}}}\n").repeat(count)), count),
-        // No function ends, so nothing is known of its names.
+        // The functions have no end, so nothing is known about their names.
         (format!("{head}{}", function.repeat(count)), 0),
         (format!("{head}{}", function.replace("f()", ") f").repeat(count)), 0),
-        // Each pair has other instructions at its disposal.
+        // Versions alternate, so other instructions are allowed for each pair.
         (kernel(&format!(".version 7.0\n{bytes}.version 8.8\n{bytes}").repeat(count / 2)), count),
     ] {
         let start = std::time::Instant::now();
