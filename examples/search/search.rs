@@ -4,16 +4,19 @@
 //! `Opcode` on words and halves, sums of three words, a shift or a product with a sum, two bitwise
 //! functions, a comparison, a selection.
 //!
-//! - Values that agree on 32 inputs are one value. Values of one and two operations are kept:
-//!   40,000 to 300,000 for a usual form.
-//! - Each value is asked whether one more operation makes the result: a sum or difference with
-//!   sources and constants, a shift or product joined with a sum, a `prmt` whose selector follows
-//!   from the bytes, a `lop3` whose table follows from the bits, a minimum, a selection. Operations
-//!   on two values of one operation, and on one of two operations with a source, are asked
-//!   likewise, and not kept. Two kept values are joined by a sum, `prmt`, minimum or maximum.
-//! - So every sequence of up to 4 operations is reached, and of 5 some, unless time ends the
-//!   search: within the pool of constants, which come from the instruction's parts, its limits and
-//!   the sequences that vptx has. A search that ends by itself gives the same each time.
+//! - Values that agree on 32 inputs count as one value. All values of one and two operations are
+//!   kept: 40,000 to 300,000 for a usual form.
+//! - For each value, the search asks whether one more operation gives the result: a sum or
+//!   difference with sources and constants, a shift or product joined with a sum, a `prmt` whose
+//!   selector follows from the bytes, a `lop3` whose table follows from the bits, a minimum, a
+//!   selection.
+//! - It asks the same for operations on two values of one operation each, and for operations on a
+//!   value of two operations and a source. These values are not kept.
+//! - It joins two kept values by a sum, `prmt`, minimum or maximum.
+//! - Unless its time is up, the search finds every sequence of up to 4 operations and some of 5,
+//!   if their constants are in the pool. The pool comes from the instruction's parts, its limits
+//!   and the sequences that vptx has. A search that ends before its time is up always finds the
+//!   same.
 
 mod join;
 

@@ -235,7 +235,7 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
             // register.
             8 => {
                 let from = format!("x{}", random.below(6));
-                // `x8` counts the rounds of a loop.
+                // `x8` is left out, because it counts the iterations of a loop.
                 let to =
                     *random.pick(&["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x10", "x11", "x12"]);
                 let end = at + random.below(new.len() - at);

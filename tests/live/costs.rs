@@ -296,7 +296,7 @@ fn worth_trying(instructions: &[Instruction], target: Target) -> Vec<Tried> {
     tried
 }
 
-/// The cells of each class, one for each measured target on which the class was measured.
+/// For each class, the cells of the measured targets; `None` where the class was not measured.
 type Cells = BTreeMap<(String, usize), Vec<Option<Cell>>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -333,10 +333,10 @@ fn wider((head, cell): &(String, usize), instruction: &Instruction) -> (String, 
     (head.clone(), if scalar { 3 * width(cell / 6) + width(cell % 6) } else { *cell })
 }
 
-/// The values that `d` may hold before an instruction that a guard can skip.
+/// Statements that give `d` a value before an instruction that a guard can skip.
 const BEFORE: [&str; 2] = ["mov.b32 d, b;", "ld.volatile.global.u32 d, [%pointer+16];"];
 
-/// A body that has an effect only if `c` is large.
+/// A body whose instruction is executed only if `c` is large.
 fn guarded(before: &str, text: &str) -> String {
     format!("{before}\nsetp.gt.u32 p, c, 7;\n{text}")
 }
@@ -1040,7 +1040,7 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
              {single} one by one, {region} as regions"
         );
         // With instructions on bytes, some kinds of regions are rewritten like single instructions.
-        // Older targets have fewer regions.
+        // On older targets, some kinds of regions do not occur.
         let target: Target = target.parse().expect("a target");
         assert!(other > 0 || target == BYTES || !target.has(Feature::Ptxas13));
     }

@@ -421,7 +421,7 @@ impl Plan {
         }
         for step in &self.steps {
             let words = step.sources.map(|it| it.map_or(0, |it| values[it]));
-            // `@3@` may be any name.
+            // `@3@` stands for a variable, whose name does not matter.
             let mut parts = step.text.split('@');
             let mut text = parts.next().unwrap_or_default().to_string();
             while let (Some(number), Some(rest)) = (parts.next(), parts.next()) {

@@ -31,7 +31,7 @@ use vptx::ir::{Input, Op};
 use vptx::isa::{Destination, Feature, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
 
-/// The limit for one query, in seconds. The slowest one takes 15 on an idle machine.
+/// The limit for one query, in seconds. The slowest query takes 15 seconds on an idle machine.
 const PATIENCE: u64 = 300;
 
 pub(crate) const DEFAULT_SEED: u64 = 0x5eed_2026;

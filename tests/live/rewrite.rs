@@ -95,7 +95,7 @@ impl Batch {
             (Err(_), _) => {
                 let (left, right) = among.split_at(among.len() / 2);
                 let mut found = self.refused(version, file, left);
-                // A few are enough to see the problem.
+                // A few messages are enough to see the problem.
                 if found.len() < 3 {
                     found.extend(self.refused(version, file, right));
                 }

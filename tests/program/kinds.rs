@@ -96,7 +96,7 @@ fn a_language_is_forced() {
         let run = run(&folder, &[command, &["--language", "cuda", "b.txt"]].concat(), "");
         assert!(run.status == 2 && run.stderr.contains("possible values: ptx"), "{}", run.stderr);
     }
-    // Directories are searched by endings. No file is read as something else.
+    // A search finds files by their endings, and reads each in the language of its ending.
     folder.write("sub/a.cu", SOURCE);
     folder.write("sub/a.ptx", BAD);
     folder.write("sub/a.py", BAD);

@@ -347,7 +347,7 @@ impl Grammar {
         Ok(())
     }
 
-    /// One step towards the least fixed point.
+    /// Improves all facts by one step towards the least fixed point. Returns whether any changed.
     fn improve_facts(&mut self) -> bool {
         let mut changed = false;
         for node in 0..self.nodes.len() {

@@ -20,7 +20,7 @@ pub(crate) const MASKS4: [&str; 15] = [
     ".b320", ".b321", ".b3210",
 ];
 
-/// Pairs of four-way selectors taken for each mask of each modifier combination.
+/// The number of pairs of four-way selectors for each mask and each combination of modifiers.
 pub(crate) const LANE_SAMPLES: usize = 16;
 
 /// Each row of the table with each of its mnemonics.
@@ -70,7 +70,7 @@ pub(crate) fn without_defaults(text: &str) -> String {
     format!("{d} {rest}")
 }
 
-/// Mnemonic and modifiers: the product of all slots.
+/// The mnemonic with every combination of modifiers that the form allows.
 pub(crate) fn heads(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
     let mut heads = vec![mnemonic.text().to_owned()];
     for slot in form.slots {
@@ -228,7 +228,7 @@ pub(crate) fn comparing(random: &mut Random, registers: &[&str]) -> String {
 pub(crate) const BYTES: [&str; 4] = [".b0", ".b1", ".b2", ".b3"];
 pub(crate) const HALVES: [&str; 2] = [".h0", ".h1"];
 
-/// A constant that is moved into a register, and a scalar instruction that may read it.
+/// A `mov` of a constant to a register, and a scalar instruction that may read the register.
 pub(crate) fn on_constant(random: &mut Random, register: &str) -> String {
     let value = *random.pick(&[0i64, 1, 5, 31, 64, 255, -1, -128, 0x7fff_ffff, 0xffff_ff00]);
     let ty = *random.pick(&["u32", "s32", "b32"]);

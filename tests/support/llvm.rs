@@ -448,7 +448,8 @@ fn lane_term(line: &Line, x: &str, y: &str) -> String {
     let least = constant(1 << (bits - 1), bits);
     let most = constant((1_i128 << (bits - 1)) - 1, bits);
     let pick = |compare, is_signed| format!("(ite {} {x} {y})", holds(compare, is_signed, x, y));
-    // Exact in one bit more; the sign of the left operand says where a result leaves the range.
+    // The result is exact with one more bit. If it leaves the range, the sign of the left operand
+    // says at which end.
     let signed_sat = |opcode: &str| {
         let [x, y] = [x, y].map(|term| resized(term, bits, true, bits + 1));
         let exact = format!("({opcode} {x} {y})");

@@ -80,7 +80,7 @@ pub(crate) fn geometric(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
 }
 
-/// Converts a small count.
+/// Converts a small count to `f64`.
 pub(crate) fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a small one"))
 }

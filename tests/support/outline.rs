@@ -33,7 +33,7 @@ pub(crate) struct Statement {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
-    /// The number of the token that is its name.
+    /// The number of the token that names the function.
     pub(crate) name: usize,
     /// The bytes from the first word to the last before the `{`.
     pub(crate) head: Range<usize>,

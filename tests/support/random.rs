@@ -5,7 +5,7 @@
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// The numbers of one case of a run.
+    /// The generator for one case of a run.
     pub(crate) fn of_case(seed: u64, case: u64) -> Random {
         Random(Random(seed << 32 ^ case).next())
     }

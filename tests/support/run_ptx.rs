@@ -388,7 +388,7 @@ fn constant(text: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no integer: {text}"))
 }
 
-/// The bits of a type such as `u32`.
+/// The number of bits of a type such as `u32`.
 fn width(ty: &str) -> usize {
     ty[1..].parse().unwrap_or_else(|_| panic!("an unknown type: {ty}"))
 }

@@ -636,7 +636,7 @@ impl Steps<'_> {
             Op::Add(x, y) => corners(x, y, |x, y| x + y),
             Op::Sub(x, y) => corners(x, y, |x, y| x - y),
             Op::Mul(x, y) => corners(x, y, |x, y| x * y),
-            // A lower end above 0 does not affect the width.
+            // The lower end is not checked, because it does not affect the width.
             Op::AbsDiff(x, y) => {
                 let most = Range::new(0, step.range.max);
                 ends(x).iter().all(|x| ends(y).iter().all(|y| most.contains((x - y).abs())))
