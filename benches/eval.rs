@@ -340,7 +340,8 @@ const PAIRS: &[Pair] = &[
             words!(|a, b, c| {
                 let (a, b, c) = (a as i32, b as i32 >> 16, c as i32);
                 let (difference, over) = a.overflowing_sub(b);
-                // If the difference overflows, it is larger than `c` exactly if `b` is negative.
+                // If the difference overflows, the exact difference is larger than `c` if and only
+                // if `b` is negative.
                 let larger = if over { b < 0 } else { difference > c };
                 (if larger { difference } else { c }) as u32
             }),

@@ -1,5 +1,5 @@
 //! The front end of an emulator: it runs the first function of a file with one thread. It knows a
-//! few ordinary opcodes. For all video instructions, it uses vptx's meaning.
+//! few ordinary opcodes, and computes all video instructions by their meaning in vptx.
 //!
 //! ```sh
 //! cargo run --example emulate -- examples/emulate.ptx a=0x01020304 b=0x04030201

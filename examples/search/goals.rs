@@ -99,8 +99,7 @@ pub(crate) struct Limit {
 pub(crate) struct Goals {
     pub(crate) wanted: Row,
     pub(crate) exact: Table,
-    /// Values that are needed after a shift or a product. One operation may join the shift or
-    /// product with a sum.
+    /// Values that a shift or a product must give. One operation may join it with a sum.
     pub(crate) moved: Table,
     pub(crate) moves: Vec<(Opcode, Id)>,
     pub(crate) beside: Vec<Beside>,
@@ -182,8 +181,8 @@ fn exact(wanted: &Row, pool: &Pool, sources: &[Id], values: &mut Values) -> Vec<
     found
 }
 
-/// The values that are needed after a shift or product, which may be joined with a sum. The shape
-/// contains the summand.
+/// The values that a shift or product must give, so that it or a sum with it is the result. The
+/// shape contains the summand.
 fn moved(wanted: &Row, sources: &[Id], values: &mut Values) -> Vec<Exact> {
     let zero = Slot::Known(values.constant(0));
     let mut found = vec![Exact { row: *wanted, finish: None }];

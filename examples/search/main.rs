@@ -7,8 +7,8 @@
 //!     cargo run --release --example search -- sequences 10 path/to/z3
 //! ```
 //!
-//! The first command prints random forms. The second reads instructions. The number before each is
-//! a limit: the sequence must have fewer operations.
+//! The first command prints random forms. The second reads instructions. The number before each
+//! instruction is a limit: its sequence must have fewer operations.
 
 // Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss)]

@@ -1,6 +1,6 @@
-//! Any two texts, separated by dashes. A text must not differ from itself; the lines of a
-//! difference must lie in their texts, in order; and exchanging the texts must give a difference
-//! again.
+//! Any two texts, separated by dashes. A text must not differ from itself, the lines of a
+//! difference must lie in their texts, in order, and two exchanged texts must differ exactly if the
+//! texts do.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -477,8 +477,8 @@ impl Draft {
     }
 
     /// Whether the instruction lacks the signs that distinguish PTX from other assembler code. One
-    /// such sign is two types in a row of modifiers. Another is a line with a video mnemonic and an
-    /// operand of the `asm` that ends with `;` and has no `%%`.
+    /// such sign is two types in a row of modifiers. Another is a line that has a video mnemonic
+    /// and an operand of the `asm`, ends with `;`, and has no `%%`.
     pub(crate) fn is_doubtful(&self, plain: &str) -> bool {
         let whole = self.modifiers.iter().take_while(|modifier| !modifier.contains(' '));
         let types = whole.filter(|modifier| TYPES.contains(&modifier.as_str())).count();

@@ -1519,8 +1519,8 @@ fn module_of(statements: &[String]) -> String {
     text
 }
 
-/// Whether the comparison claims for all differing lines of a change that they compute the same,
-/// and then whether this is proven or only tried.
+/// `None` unless the comparison claims for all differing lines of a change that they compute the
+/// same; otherwise whether this is proven or only tried.
 fn equivalence(change: &Change) -> Option<bool> {
     let mut proven = true;
     for hunk in &change.hunks {

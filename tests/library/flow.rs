@@ -347,8 +347,8 @@ fn dominators_and_loops_are_those_of_their_definition() {
                 strict.iter().find(|it| strict.iter().all(|other| dominates(*other, **it)));
             assert_eq!(flow.dominators().immediate(block).as_ref(), closest, "{block}\n{text}");
         }
-        // A loop consists of its header and of the blocks from which a path leads back to the
-        // header.
+        // A loop consists of its header and of the blocks from which a path leads to a back edge of
+        // the header, without passing the header.
         let mut expected: Vec<(usize, BTreeSet<usize>)> = Vec::new();
         for header in 0..count {
             let before = flow.blocks()[header].predecessors.iter();

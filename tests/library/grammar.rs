@@ -414,7 +414,7 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
     let mut text = String::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].as_str());
-        // Words are kept separate, unless this text is to fuse them.
+        // Words are kept separate, unless this text may fuse them.
         let fuse = before.ends_with(|c: char| c.is_ascii_alphanumeric())
             && token
                 .starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%'))

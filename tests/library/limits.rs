@@ -45,7 +45,7 @@ fn three_neighbours_share_limits() {
         // ptxas computes equal differences once, and the difference of a word and itself is 0.
         (format!("{first} {second} vsub.s32.s32.s32.sat.max g, a, b, c;"), 0),
         (format!("{first} {second} vsub.s32.s32.s32.sat g, b, b;"), 0),
-        // The subtrahend is written between, or another basic block starts.
+        // A statement in between writes the subtrahend or starts another basic block.
         (format!("{first} {second} mov.b32 b, c; {third}"), 0),
         (format!("{first} {second} vsub.s32.s32.s32.sat b, c, b; {third}"), 3),
         (format!("{first} vsub.s32.s32.s32.sat b, c, b; {second} {third}"), 0),

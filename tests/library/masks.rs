@@ -76,8 +76,8 @@ fn other_products_stay() {
         format!("{SET} {{ {PRODUCT} }}"),
         // `%r04` and `%r4` may be declared separately, so they may be two registers.
         "vset4.u32.u32.ne %r04, a, b, c; mul.lo.s32 e, %r4, 255;".to_owned(),
-        // A statement between, or the comparison itself, writes a register that is needed, or the
-        // product is too far away.
+        // A statement in between, or the comparison itself, writes a register that is needed, or
+        // the product is too far away.
         format!("{SET} mov.b32 d, c; {PRODUCT}"),
         format!("{SET} add.u32 a, a, 1; {PRODUCT}"),
         format!("{SET} mov.b32 b, c; {PRODUCT}"),

@@ -189,7 +189,7 @@ fn sums_are_fused() {
 #[test]
 fn chains_end() {
     let none: [String; 0] = [];
-    // The statement between splits the chain into two halves.
+    // The statement in between splits the chain into two halves.
     for between in ["L: ", "mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"] {
         let halves = found(&four(between));
         assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{between}: {halves:?}");

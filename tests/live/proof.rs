@@ -233,7 +233,7 @@ fn only() -> String {
     variable("VPTX_PROVE_ONLY").unwrap_or_default()
 }
 
-/// Each row of the table, its mnemonic and its heads; only heads that start with [`only`].
+/// Each row of the table, with its mnemonic and those of its heads that start with [`only`].
 pub(crate) fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
     let only = only();
     let mut table = Vec::new();

@@ -501,7 +501,7 @@ fn unknown_targets_and_versions_of_modules() {
     }
     let targets =
         ["sm_20", "sm_60", "compute_75", "sm_90, texmode_independent", "sm_90a", "sm_101f"];
-    // For each version, the number of targets above that it has.
+    // For each version, the number of the targets above that the version has.
     let versions =
         [("2.0", 1), ("4.3", 1), ("5.1", 2), ("6.5", 3), ("7.8", 4), ("8.0", 5), ("9.5", 6)];
     for (version, count) in versions {

@@ -44,8 +44,8 @@ fn make_measured_classes() -> Classes {
 }
 
 /// Counts the statements of ordinary PTX that replace the measured instructions, by mnemonic and
-/// target. Instructions that a target has in hardware add nothing. The counts show when a sequence
-/// becomes longer at the same cost, since its new cost was not measured.
+/// target. Instructions that a target has in hardware add nothing. The recorded counts reveal
+/// sequences whose length changed after their cost was measured.
 pub(crate) fn statements(
     classes: &Classes,
     strategy: impl Fn(&(String, usize), &Instruction, usize) -> Option<Strategy>,

@@ -35,7 +35,7 @@ pub(crate) struct Statement {
 pub(crate) struct Function {
     /// The number of the token that names the function.
     pub(crate) name: usize,
-    /// The bytes from the first word to the last before the `{`.
+    /// The bytes of the head, from its first word to its last one before the `{`.
     pub(crate) head: Range<usize>,
     /// The bytes from the `{` to the `}`.
     pub(crate) body: Range<usize>,

@@ -483,9 +483,7 @@ pub(crate) fn holds(compare: Compare, signed: bool, x: &str, y: &str) -> String 
     }
 }
 
-/// `
-/// x - y
-/// `, if the result fits the width.
+/// `|x - y|`, if the result fits the width.
 fn distance(signed: bool, x: &str, y: &str) -> String {
     format!("(ite {} (bvsub {y} {x}) (bvsub {x} {y}))", holds(Compare::Lt, signed, x, y))
 }
