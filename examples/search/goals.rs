@@ -181,8 +181,8 @@ fn exact(wanted: &Row, pool: &Pool, sources: &[Id], values: &mut Values) -> Vec<
     found
 }
 
-/// The values that a shift or product must give, so that it or a sum with it is the result. The
-/// shape contains the summand.
+/// The values that a shift or product must give: the result itself, or the result minus a source.
+/// In the second case, the shape adds the source.
 fn moved(wanted: &Row, sources: &[Id], values: &mut Values) -> Vec<Exact> {
     let zero = Slot::Known(values.constant(0));
     let mut found = vec![Exact { row: *wanted, finish: None }];

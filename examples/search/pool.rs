@@ -5,7 +5,7 @@ use vptx::backend::ptx::{Arg, Gate, Opcode, candidates};
 use vptx::ir::{Input, Op, Program, Value};
 use vptx::video::Semantics;
 
-/// Constants, grouped by the operands that they may be.
+/// Constants, grouped by their use.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     /// Amounts of shifts.

@@ -603,7 +603,7 @@ impl Style {
                 "// on \\\n and on\n",
                 "/* vadd4 %0;\n */",
             ]);
-            // A macro cannot contain a comment that ends with the line.
+            // A macro cannot contain a `//` comment.
             if !(self.in_macro && trivia.contains("//")) {
                 return if self.in_macro { continued(trivia) } else { trivia };
             }
@@ -1411,7 +1411,7 @@ fn any_mixture_is_read() {
 #[test]
 fn the_corpus_can_end_anywhere() {
     for (start, (_, source)) in corpus("asm").into_iter().enumerate() {
-        // Cuts the sources at every seventh position only, because they are similar.
+        // Cuts each source only at every seventh position, because the sources are similar.
         for (end, _) in source.char_indices().skip(start % 7).step_by(7) {
             hold(&source[..end]);
         }

@@ -1909,8 +1909,8 @@ struct Rounds {
     tried: usize,
     wrongly_proven: Vec<String>,
     wrongly_tried: Vec<String>,
-    /// Counts of pairs of programs with different texts: pairs with different results, pairs with
-    /// the same results, and those of the latter that the comparison recognized.
+    /// Pairs of programs with different texts: the number with different results, the number with
+    /// the same results, and how many of the second kind the comparison recognized.
     other: usize,
     same: usize,
     told: usize,

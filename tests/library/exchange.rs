@@ -204,7 +204,7 @@ fn changed(statement: &str, random: &mut Random) -> String {
     format!("{};", parts.join(", "))
 }
 
-/// Whether a statement may be changed. Without such statements, the kernel still ends.
+/// Whether a statement may be changed: the kernel ends even if the statement is missing.
 fn is_free(statement: &str) -> bool {
     !["x8", "q8", "bra", "ret", ":"].iter().any(|part| statement.contains(part))
 }

@@ -586,7 +586,7 @@ fn register_names() {
             }
         }
     }
-    // Short names are stored in another way than long ones.
+    // Short names and long names are stored differently.
     let names: Vec<String> = (1..50).map(|length| "r".repeat(length)).collect();
     for (at, name) in names.iter().enumerate() {
         let made = register(name);

@@ -729,7 +729,8 @@ fn comments_suppress_regions() {
     );
 }
 
-/// The time is linear in the size of the text, for any number of chains and any ends of functions.
+/// The time is linear in the size of the text, for any number of chains, and wherever functions
+/// end.
 #[test]
 fn many_chains_take_little_time() {
     let chain =

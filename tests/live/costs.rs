@@ -600,8 +600,8 @@ fn measure_costs() {
             }
             let own = originals[&wider(class, &instructions[0])].iter();
             let own = own.map(|text| counts[text]).reduce(Count::least).expect("some");
-            // A strategy with a larger weight than ptxas' code is taken only if all strategies have
-            // one.
+            // A strategy whose code weighs more than ptxas' code is taken only if the code of every
+            // strategy does.
             let order = |worst: Count| (worst.weight > own.weight, worst);
             let best = tried.iter().min_by_key(|it| order(it.worst(&counts))).expect("a strategy");
             let (best, strategy) = (best.worst(&counts), best.strategy.number());

@@ -86,8 +86,8 @@ fn must(command: &str, input: &Path, output: &Path) {
     assert!(done.status.success(), "{command}: {}", said.get(..3000).unwrap_or(&said));
 }
 
-/// Runs commands one after the other that compile modules and link them with a source. Returns the
-/// results for the rows.
+/// Compiles each module by some commands, one after the other, and links the objects with a C
+/// source. Returns the results for the rows.
 fn results(
     folder: &Path,
     way: &str,

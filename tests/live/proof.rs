@@ -364,7 +364,7 @@ fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
     let mut c = "c";
     let mut text = String::new();
     for (at, part) in parts.iter().enumerate() {
-        // An instruction that fills all of `d` reads the same part that it writes; otherwise it
+        // If the instructions fill all of `d`, each reads the part that it writes; otherwise it
         // reads any part.
         let mut from = || if parts.len() == width.len() { part } else { *random.pick(width) };
         let (a, b) = (from(), from());

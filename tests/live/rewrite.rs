@@ -685,8 +685,8 @@ fn fold(target: Target, kernels: &[String], file: &Path) -> Vec<Folded> {
     found.into_iter().map(|found| found.expect("a section for each kernel")).collect()
 }
 
-/// Opcodes that ptxas may leave unfolded: opcodes on lanes and bytes are never folded, or only if
-/// nothing but a store reads them; `sub.sat` of 0 is not folded.
+/// Opcodes that ptxas may leave unfolded. It folds opcodes on lanes and bytes never, or only where
+/// nothing but a store reads the result. It does not fold `sub.sat` of 0.
 fn stays(opcode: Opcode, args: [u64; 3]) -> bool {
     let is_older = matches!(opcode.needs(), Feature::Video | Feature::FunnelShift);
     !is_older || opcode == Opcode::Permute || opcode == Opcode::SubSat && args[1] == 0

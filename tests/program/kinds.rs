@@ -362,7 +362,7 @@ fn standard_input_is_recognised() {
     }
     let forced = run(&folder, &["fmt", "--language", "ptx", "-"], "f (x)  ;");
     assert_eq!((forced.status, forced.stdout.as_str()), (0, "f (x);\n"));
-    // The name for standard input decides like the name of a file.
+    // The name for standard input tells the language, like the name of a file.
     let run = check(&folder, &["--stdin-filename", "a.sh"], BAD);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     let run = check(&folder, &["--stdin-filename", "a"], &format!("{MODULE}{BAD}"));

@@ -781,7 +781,7 @@ impl Grammar {
 
 // -------------------------------------------------------------- generation
 
-/// Appends a token. A space separates it from its neighbour if they would fuse.
+/// Appends a token, after a space if the token would otherwise fuse with the one before it.
 fn append(out: &mut String, token: &str) {
     if let (Some(last), Some(first)) = (out.bytes().last(), token.bytes().next()) {
         let comment = last == b'/' && matches!(first, b'/' | b'*');

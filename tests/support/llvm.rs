@@ -298,7 +298,7 @@ fn compare(condition: &str) -> Option<(Compare, bool)> {
     Some((compare, is_signed))
 }
 
-/// The number that bits stand for.
+/// The signed number whose low bits these are.
 fn as_signed(bits: u128, width: u32) -> i128 {
     let unused = 128 - width;
     (bits << unused).cast_signed() >> unused

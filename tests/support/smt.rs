@@ -412,7 +412,7 @@ impl Known {
 }
 
 /// A chain of `count` dot products that ends at a line, the last one first, and for each lane the
-/// sum of what they add.
+/// sum of their products.
 fn dots(lines: &[Line], end: usize, count: usize) -> Option<(Vec<usize>, Vec<String>)> {
     let mut chain = vec![end];
     let mut terms = vec![products(&lines[end])?];

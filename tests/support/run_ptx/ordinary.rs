@@ -277,7 +277,8 @@ fn compared(order: &str, ty: Type) -> Option<Function> {
     Some(Box::new(move |x| holds(ty.value(x[0]).cmp(&ty.value(x[1]))).into()))
 }
 
-/// Multiplies the parts of a word with as many bytes, from byte `first` on, and adds all products.
+/// Multiplies the parts of a word with as many bytes of a second word, from byte `first` on, and
+/// adds the products and a third word.
 fn dot(a: Type, b: Type, bits: usize, first: usize) -> Function {
     let (part, byte) = (Type { bits, ..a }, Type { bits: 8, ..b });
     Box::new(move |x| {

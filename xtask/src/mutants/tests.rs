@@ -1,4 +1,4 @@
-//! Finds out which tests reach which mutants, and whether they notice them.
+//! Finds out which tests reach which mutants, and which mutants a test notices.
 
 use std::collections::BTreeMap;
 use std::fs;
