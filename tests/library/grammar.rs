@@ -427,7 +427,7 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
     text + "\n"
 }
 
-/// Whether the grammar and the checker may disagree about a mutant; there are no other reasons.
+/// Whether the grammar and the checker may disagree about a mutant. Only the reasons below count.
 fn exempt(text: &str, derivable: bool, found: &Verdict) -> bool {
     // The grammar does not know the names that PTX predefines.
     let special = only(&found.against, &[Code::SpecialRegister]);
