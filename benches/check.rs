@@ -1,7 +1,6 @@
-//! Throughput of `check` over size, over the share of video instructions and over
-//! styles.
+//! Throughput of `check` for several sizes, shares of video instructions, and styles.
 //!
-//! Equal figures for 1, 10 and 100 MB show that nothing is quadratic.
+//! If the throughput is equal for 1, 10 and 100 MB, nothing is quadratic.
 
 mod module;
 
@@ -44,13 +43,13 @@ fn all_video(bencher: Bencher<'_, '_>, megabytes: usize) {
     run(bencher, nvcc(megabytes, 1000));
 }
 
-/// Most of what is read gets a finding.
+/// Modules in which most instructions get a finding.
 #[divan::bench(args = [1, 10], sample_count = 5, sample_size = 1)]
 fn all_doubtful(bencher: Bencher<'_, '_>, megabytes: usize) {
     run(bencher, Recipe { doubtful: true, ..nvcc(megabytes, 1000) });
 }
 
-/// 10 MB each, with 1 % of video instructions.
+/// Modules of 10 MB with 1 % of video instructions.
 #[divan::bench(args = Style::ALL.map(|(name, _)| name), sample_count = 5, sample_size = 1)]
 fn style(bencher: Bencher<'_, '_>, name: &str) {
     run(bencher, Recipe::new(Style::named(name), 10_000_000, 10));

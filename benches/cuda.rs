@@ -1,9 +1,8 @@
-//! `vptx check` over a tree of 5,000 CUDA sources, beside `grep -rn asm` over the
-//! same: the median of some rounds, and the median of the ratios.
+//! `vptx check` on a tree of 5,000 CUDA sources, compared with `grep -rn asm` on the same tree.
+//! Prints the median times of some rounds, and the median of the ratios.
 //!
-//! The tree is made from a seed: classes, kernels, comments and strings as in any
-//! code base, one file in four with an `asm`, one in eight with a video
-//! instruction in one.
+//! The tree is made from a seed: classes, kernels, comments and strings as in any code base. One
+//! file in four has an `asm`, and one in eight has a video instruction in an `asm`.
 
 use std::fmt::Write;
 use std::fs;
@@ -30,7 +29,7 @@ impl Random {
     }
 }
 
-/// Pieces of ordinary code; `#` is a number.
+/// Pieces of ordinary code; `#` stands for a number.
 const CODE: &[&str] = &[
     "// Copies tile # of the input into shared memory; the caller's block has # threads.\n",
     "/* Rows are padded to # elements, so that\n * no two threads meet in one bank. */\n",
@@ -64,7 +63,7 @@ fn source(random: &mut Random, number: usize) -> String {
             if part.ends_with('#') && !piece.starts_with("#define") {
                 write!(text, "{}", random.next() % 1_000).expect("memory");
             } else if part.ends_with('#') {
-                // The directive's own.
+                // At the start of a line, the `#` starts a directive and stays.
                 text.push_str(if text.ends_with('\n') || text.is_empty() { "#" } else { "7" });
             }
         }
@@ -105,7 +104,7 @@ fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {
 }
 
 fn main() {
-    // `cargo test --benches` only wants to know that it builds.
+    // `cargo test --benches` only builds the benchmark, so nothing is measured.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }

@@ -1,12 +1,12 @@
-//! Throughput of `Program::eval_batch` beside loops written by hand and calls of
+//! Throughput of `Program::eval_batch`, compared with hand-written loops and with calls of
 //! functions that emulate one instruction.
 //!
-//! With `VPTX_RATIOS` set, all sides of each pair are timed in turns, and a table
-//! of their ratios is printed instead.
+//! If `VPTX_RATIOS` is set, all sides of each pair are timed in turn, and a table of their ratios
+//! is printed instead.
 
-// Words are bit patterns: casts take their low bits.
+// Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap)]
-// `&` on truths may give another loop than `&&`.
+// `&` of two `bool` values may compile to another loop than `&&`.
 #![allow(clippy::needless_bitwise_bool)]
 
 use std::array::from_fn;
@@ -19,25 +19,25 @@ use vptx::Instruction;
 use vptx::ir::Program;
 use vptx::video::Semantics;
 
-/// Words in a column, a multiple of [`BLOCK`].
+/// The number of words in a column, a multiple of [`BLOCK`].
 const WORDS: u32 = 16 * 1024;
 const LENGTH: usize = WORDS as usize;
 
-/// Turns of a pair; the best one counts.
+/// The number of turns for a pair; the best turn counts.
 const ROUNDS: usize = 200;
 
-/// Runs of one side in a turn.
+/// The number of runs of one side in a turn.
 const RUNS: u32 = 4;
 
 type Loop = fn(&[u32], &[u32], &[u32], &mut [u32]);
 
-/// An instruction and what it computes, written by hand.
+/// An instruction, and hand-written functions that compute it.
 #[derive(Clone, Copy)]
 struct Pair {
     text: &'static str,
-    /// Loops that the compiler turns into vectors; the best one counts.
+    /// Loops that the compiler vectorizes; the best one counts.
     by_hand: &'static [Loop],
-    /// As emulations in C++ have it: a call for each word, its lanes in a loop.
+    /// A function as C++ emulations have it: it is called for each word, and has a loop over lanes.
     one_call: Loop,
 }
 
@@ -47,7 +47,8 @@ impl fmt::Display for Pair {
     }
 }
 
-/// The loop that all have in common; inlined, so that each is one of its own.
+/// The loop of all hand-written functions. It is inlined, so that each function is compiled to a
+/// separate loop.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn map([a, b, c]: [&[u32]; 3], d: &mut [u32], f: impl Fn(u32, u32, u32) -> u32) {
@@ -63,7 +64,8 @@ macro_rules! words {
     };
 }
 
-/// A loop over lanes: how words are split, the operation, how `c` joins them.
+/// A loop over lanes. The arguments split a word, apply the operation to a lane, and join the lanes
+/// with `c`.
 macro_rules! lanes {
     ($split:expr, $f:expr, $join:expr) => {
         |a, b, c, d| lanes([a, b, c], d, $split, $f, $join)
@@ -81,10 +83,11 @@ macro_rules! call {
     }};
 }
 
-/// Words that are taken apart together, so that all their lanes make a vector.
+/// The number of words that are split together, so that all their lanes make a vector.
 const BLOCK: usize = 16;
 
-/// Blocks of words, lane by lane; then each word's lanes are joined with `c`.
+/// Applies the operation to the lanes of a block of words, then joins the lanes of each word with
+/// `c`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn lanes<T: Copy, const LANES: usize>(
@@ -104,7 +107,7 @@ fn lanes<T: Copy, const LANES: usize>(
     }
 }
 
-/// Bytes of words, those of the first column in the opposite order.
+/// Applies the operation to bytes. The bytes of each word in the first column are reversed.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn swapped([a, b, _]: [&[u32]; 3], d: &mut [u32], f: impl Fn(u8, u8) -> u8) {
@@ -150,7 +153,7 @@ fn of_signed_halves(lanes: [i16; 2], c: u32) -> u32 {
     of_halves(lanes.map(i16::cast_unsigned), c)
 }
 
-/// The lanes of a mask, the others from `c`.
+/// The lanes of a mask from `word`, the other lanes from `c`.
 fn merge(word: u32, mask: u32, c: u32) -> u32 {
     (word & mask) | (c & !mask)
 }
@@ -172,7 +175,7 @@ fn sum_signed_halves(word: u32) -> u32 {
     (word as i16 as u32).wrapping_add((word as i32 >> 16) as u32)
 }
 
-/// Unsigned lanes (16 or 8 bits) less others, with the top bit of each.
+/// Subtracts unsigned lanes of 16 or 8 bits. `top` has the top bit of each lane.
 fn sub_lanes(a: u32, b: u32, top: u32) -> u32 {
     ((a | top) - (b & !top)) ^ ((a ^ !b) & top)
 }
@@ -181,14 +184,14 @@ fn add_lanes(a: u32, b: u32, top: u32) -> u32 {
     ((a & !top) + (b & !top)) ^ ((a ^ b) & top)
 }
 
-/// Averages, rounded up, of unsigned lanes; `rest` has all but their top bits.
+/// Averages of unsigned lanes, rounded up. `rest` has all bits of each lane except the top bit.
 fn average_lanes(a: u32, b: u32, rest: u32) -> u32 {
     (a | b) - ((a ^ b) >> 1 & rest)
 }
 
-// The parts of emulations.
+// The building blocks of the emulations.
 
-/// Some bits of a word, extended.
+/// Some bits of a word, extended with zeros or the sign.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a macro in the emulations")]
 fn field(word: u32, low: u32, bits: u32, signed: bool) -> i64 {
@@ -217,11 +220,11 @@ fn insert(c: u32, value: i64, low: u32, bits: u32) -> u32 {
     (c & !(mask << low)) | (value as u32 & mask) << low
 }
 
-/// Types and selectors of a SIMD instruction, which have a digit for each lane.
+/// The types and selectors of a SIMD instruction. A selector has a digit for each lane.
 struct Simd<const LANES: usize> {
     signed: [bool; 2],
     selectors: [[u32; LANES]; 2],
-    /// Lanes that count.
+    /// The lanes that are written.
     mask: [bool; LANES],
     sum: bool,
 }
@@ -248,7 +251,8 @@ impl<const LANES: usize> Simd<LANES> {
         Simd { mask, ..self }
     }
 
-    /// Lane by lane: taken out, extended, computed and put in or added.
+    /// Processes one lane after the other: extracts and extends its sources, applies the operation,
+    /// and inserts the result or adds it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a macro in the emulations")]
     fn run(self, [a, b, c]: [u32; 3], f: impl Fn(i64, i64) -> i64) -> u32 {
@@ -276,7 +280,7 @@ impl<const LANES: usize> Simd<LANES> {
     }
 }
 
-/// Half the sum; sums of zero and more are rounded up.
+/// Half of the sum. A sum that is not negative is rounded up.
 fn average(a: i64, b: i64) -> i64 {
     (a + b + i64::from(a + b >= 0)) >> 1
 }
@@ -336,7 +340,8 @@ const PAIRS: &[Pair] = &[
             words!(|a, b, c| {
                 let (a, b, c) = (a as i32, b as i32 >> 16, c as i32);
                 let (difference, over) = a.overflowing_sub(b);
-                // Beyond the range it is the larger one if `b` is negative.
+                // If the difference overflows, the exact difference is larger than `c` if and only
+                // if `b` is negative.
                 let larger = if over { b < 0 } else { difference > c };
                 (if larger { difference } else { c }) as u32
             }),
@@ -499,7 +504,7 @@ const PAIRS: &[Pair] = &[
                 + i64::from(c as i32))
                 >> 15) as u32),
             words!(|a, b, c| {
-                // The low parts apart, so that no sum needs more than 32 bits.
+                // The low bits are added separately, so that no sum needs more than 32 bits.
                 let (product, c) = (i32::from(a as i16) * (b as i32 >> 16), c as i32);
                 let carry = ((product & 0x7fff) + (c & 0x7fff)) >> 15;
                 ((product >> 15) + (c >> 15) + carry) as u32
@@ -623,7 +628,7 @@ const PAIRS: &[Pair] = &[
                 (high as u32) << 16 | (low as u32 & 0xffff)
             }),
             words!(|a, b, _| {
-                // Rounded down, then up where the sum is odd and not negative.
+                // The average is rounded down, then up if the sum is odd and not negative.
                 let (x, y) = (a ^ 0x8000_8000, b ^ 0x8000_8000);
                 let down = (x & y) + ((x ^ y) >> 1 & 0x7fff_7fff);
                 (down + (down >> 15 & (x ^ y) & 0x0001_0001)) ^ 0x8000_8000
@@ -702,7 +707,7 @@ const PAIRS: &[Pair] = &[
             },
             words!(|a, b, _| (a >> 16).min(b & 0xffff) | (a << 16).min(b & 0xffff_0000)),
             words!(|a, b, _| {
-                // `a` keeps the amount by which it exceeds `b`.
+                // Subtracts from `a` the amount by which it exceeds `b`.
                 let [a, b] = [a.rotate_left(16), b].map(halves);
                 of_halves(from_fn(|at| a[at] - a[at].saturating_sub(b[at])), 0)
             }),
@@ -992,7 +997,7 @@ const PAIRS: &[Pair] = &[
     },
 ];
 
-/// The data that a pair is measured on.
+/// The data with which a pair is measured.
 struct Case {
     pair: Pair,
     program: Program,
@@ -1001,13 +1006,13 @@ struct Case {
 }
 
 impl Case {
-    /// Checks that all sides give what the interpreter gives.
+    /// Checks that all sides give the results of the interpreter.
     fn new(pair: Pair) -> Case {
         let instruction: Instruction = pair.text.parse().expect("an instruction");
         let program = instruction.lower(Semantics::Manual);
         let mut state = 1;
-        // Columns that end at different places in their pages: otherwise what is
-        // written seems to overlap with what is read next.
+        // The columns end at different offsets in their pages. Otherwise the processor would treat
+        // writes as overlapping with the next reads.
         let sources = from_fn(|at| {
             let mut column = Vec::with_capacity(LENGTH + 272 * (at + 1));
             column.extend((0..LENGTH).map(|_| word(&mut state)));
@@ -1044,8 +1049,8 @@ impl Case {
         side(black_box(a), black_box(b), black_box(c), &mut self.d);
     }
 
-    /// Millions of words in a second, in the best turn of each side: the batch,
-    /// the best loop by hand, calls.
+    /// Millions of words per second, from the best turn of each side: the batch, the best
+    /// hand-written loop, and the calls.
     fn rates(&mut self) -> [f64; 3] {
         let mut best = vec![f64::INFINITY; self.pair.by_hand.len() + 2];
         for _ in 0..ROUNDS {
@@ -1067,11 +1072,11 @@ impl Case {
     }
 }
 
-/// A seeded word; shift amounts and small numbers are as likely as any.
+/// A word made from a seed. Shift amounts and small numbers are frequent.
 fn word(state: &mut u64) -> u32 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let word = (*state >> 32) as u32;
-    // The kind comes from bits that the small numbers do not have.
+    // The two top bits, which small numbers do not use, decide the kind.
     match word >> 30 {
         0 => word & 0x3f,
         1 => word & 0x7fff,
@@ -1093,7 +1098,7 @@ fn batch(bencher: Bencher<'_, '_>, pair: &Pair) {
     bencher.counter(ItemsCount::new(LENGTH)).bench_local(|| case.batch());
 }
 
-/// The first of the loops.
+/// Only the first hand-written loop.
 #[divan::bench(args = PAIRS)]
 fn by_hand(bencher: Bencher<'_, '_>, pair: &Pair) {
     let mut case = Case::new(*pair);
@@ -1106,7 +1111,7 @@ fn one_call(bencher: Bencher<'_, '_>, pair: &Pair) {
     bencher.counter(ItemsCount::new(LENGTH)).bench_local(|| case.run(pair.one_call));
 }
 
-/// Ratios, and their geometric mean in the end.
+/// Sums of the logarithms of ratios, for their geometric mean.
 #[derive(Clone, Copy, Default)]
 struct Ratios {
     logarithms: [f64; 2],
@@ -1126,7 +1131,7 @@ impl Ratios {
     }
 }
 
-/// Prints the ratios of pairs, their means in each family and over all.
+/// Prints the ratios of all pairs, and their means for each family and overall.
 fn ratios() {
     println!("Millions of words in a second, and how many times as fast the batch is.\n");
     println!("| instruction | batch | by hand | one call | to by hand | to one call |");

@@ -1,7 +1,6 @@
-//! Throughput of `format` over size, over the share of video instructions and over
-//! styles.
+//! Throughput of `format` for several sizes, shares of video instructions, and styles.
 //!
-//! Equal figures for 1, 10 and 50 MB show that nothing is quadratic.
+//! If the throughput is equal for 1, 10 and 50 MB, nothing is quadratic.
 
 mod module;
 
@@ -36,7 +35,7 @@ fn all_video(bencher: Bencher<'_, '_>, megabytes: usize) {
     run(bencher, &module::make(megabytes * 1_000_000, 1000));
 }
 
-/// 10 MB each, with 1 % of video instructions.
+/// Modules of 10 MB with 1 % of video instructions.
 #[divan::bench(args = Style::ALL.map(|(name, _)| name), sample_count = 5, sample_size = 1)]
 fn style(bencher: Bencher<'_, '_>, name: &str) {
     run(bencher, &Recipe::new(Style::named(name), 10_000_000, 10).make());

@@ -1,4 +1,4 @@
-//! Throughput of the lexer, over styles: every token of a module.
+//! Throughput of the lexer for several styles: it reads every token of a module.
 
 mod module;
 
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// 10 MB each, with 1 % of video instructions.
+/// Modules of 10 MB with 1 % of video instructions.
 #[divan::bench(args = Style::ALL.map(|(name, _)| name), sample_count = 5, sample_size = 1)]
 fn tokens(bencher: Bencher<'_, '_>, name: &str) {
     let source = Recipe::new(Style::named(name), 10_000_000, 10).make();

@@ -1,5 +1,5 @@
-//! Throughput of what `vptx rewrite` does: reading a module, choosing
-//! ordinary PTX for its video instructions, and the text of the whole.
+//! Throughput of the steps of `vptx rewrite`: reading a module, choosing ordinary PTX for its video
+//! instructions, and writing the whole text.
 
 mod module;
 

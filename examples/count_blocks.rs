@@ -1,5 +1,6 @@
-//! Makes kernels count how often each of their basic blocks runs. Each kernel gets one more
-//! parameter, the address of a `.u64` for each block, all zero at first.
+//! Makes kernels count how often each of their basic blocks is executed. Each kernel gets a new
+//! parameter: the address of one `.u64` counter for each block. All counters must be zero at the
+//! start.
 //!
 //! ```sh
 //! cargo run --example count_blocks -- fixtures/ptx/nvcc/video_simd.sm_90.ptx > counted.ptx
@@ -12,10 +13,11 @@ use vptx::names::Names;
 use vptx::source::{LineIndex, Span};
 use vptx::syntax::{self, Edits, EditsError, FunctionKind, Statement};
 
-/// A text whose kernels count, and the first instruction of each block in the old text.
+/// The new text with counters, and the first instruction of each basic block in the old text.
 pub(crate) struct Counted {
     pub(crate) text: String,
-    /// For each kernel its name and blocks, in the order of their counters.
+    /// For each kernel, its name and the first instructions of its blocks, in the order of the
+    /// counters.
     pub(crate) kernels: Vec<(String, Vec<Span>)>,
 }
 

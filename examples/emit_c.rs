@@ -1,4 +1,5 @@
-//! Writes a C function that computes what an instruction computes, from its program.
+//! Writes a C function that computes the result of an instruction. It is made from the
+//! instruction's program.
 //!
 //! ```sh
 //! cargo run --example emit_c -- 'vadd4.u32.u32.u32.sat d, a, b, c;'
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A C function of this name. Values have up to 71 bits, so it computes with 128.
+/// A C function with a name. Values have up to 71 bits, so the function computes with 128 bits.
 fn function(name: &str, program: &Program) -> String {
     let steps = program.iter();
     let lines = steps
@@ -55,7 +56,7 @@ fn expression(op: &Op) -> String {
         }
         Op::Min(x, y) => format!("v{0} < v{1} ? v{0} : v{1}", x.index(), y.index()),
         Op::Max(x, y) => format!("v{0} > v{1} ? v{0} : v{1}", x.index(), y.index()),
-        // C leaves the left shift of negative values open.
+        // In C, a left shift of a negative value is undefined.
         Op::Shl(x, y) => format!("v{} * ((wide)1 << (int)v{})", x.index(), y.index()),
         Op::Shr(x, y) => format!("v{} >> (int)v{}", x.index(), y.index()),
         Op::Compare(compare, x, y) => {

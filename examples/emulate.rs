@@ -1,5 +1,5 @@
-//! The front end of an emulator: runs the first function of a file, one thread of it. It knows a
-//! few ordinary opcodes, and all video instructions by way of their meaning in vptx.
+//! The front end of an emulator: it runs the first function of a file with one thread. It knows a
+//! few ordinary opcodes, and computes all video instructions by their meaning in vptx.
 //!
 //! ```sh
 //! cargo run --example emulate -- examples/emulate.ptx a=0x01020304 b=0x04030201
@@ -21,7 +21,7 @@ pub(crate) struct Thread<'t> {
 }
 
 impl<'t> Thread<'t> {
-    /// Runs a function. The words are in its registers from the start.
+    /// Runs a function. `words` are the initial values of registers.
     pub(crate) fn run(
         flow: &Flow<'t>,
         words: HashMap<String, u32>,
@@ -39,7 +39,8 @@ impl<'t> Thread<'t> {
                 }
                 match instruction.mnemonic().text(source) {
                     "ret" => next = None,
-                    // The block that follows in the text stands first.
+                    // The target of the branch is the last successor; the block that follows in the
+                    // text is the first.
                     "bra" if !flow.is_opaque() => next = block.successors.last().copied(),
                     _ => thread.step(flow.statements()[at], &instruction)?,
                 }
@@ -48,7 +49,7 @@ impl<'t> Thread<'t> {
         Ok(thread)
     }
 
-    /// Whether the guard lets an instruction run.
+    /// Whether the guard lets an instruction execute.
     fn executes(&self, instruction: &Instruction<'_>) -> bool {
         instruction.guard().is_none_or(|guard| {
             let predicate = self.predicates.get(guard.name.text(self.source));
@@ -97,7 +98,7 @@ impl<'t> Thread<'t> {
     fn value(&self, operand: &Operand<'_>) -> Result<u32, Box<dyn Error>> {
         match operand.kind() {
             OperandKind::Name(name) => Ok(self.word(name.text(self.source))),
-            // A register holds the low half of a constant.
+            // A register takes the low half of a constant.
             OperandKind::Constant(Ok(it)) => Ok(it.bits().ok_or("no integer")? as u32),
             _ => Err(format!("unknown operand: {}", operand.text()).into()),
         }

@@ -1,4 +1,4 @@
-//! Writes a made PTX module to standard output, to try and to measure on.
+//! Writes a random PTX module to standard output, for experiments and measurements.
 
 #[path = "../benches/module/mod.rs"]
 mod module;

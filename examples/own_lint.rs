@@ -1,5 +1,5 @@
-//! A lint of your own: this house wants `.sat` on every `vadd4` and `vsub4`, in PTX and in the
-//! `asm` of CUDA. Comments such as `// vptx: ignore[HOUSE1]` suppress its findings.
+//! An example of a custom lint: a company wants `.sat` on every `vadd4` and `vsub4`, in PTX and in
+//! the `asm` of CUDA. Comments such as `// vptx: ignore[HOUSE1]` suppress its findings.
 //!
 //! ```sh
 //! cargo run --example own_lint -- fixtures/ptx/nvcc/video_simd.sm_90.ptx
@@ -20,7 +20,8 @@ use vptx::{CheckOptions, Code, Diagnostic, embed};
 static WRAPS: CustomRule =
     CustomRule::new("HOUSE1", "wrapping-sum", Severity::Warning, "A sum that wraps around");
 
-/// A sum that wraps around: where it is, what to say, and where `.sat` belongs.
+/// A sum that wraps around: its statement and mnemonic, the message, and the offset where `.sat`
+/// belongs.
 struct Wrap {
     statement: Span,
     mnemonic: Span,
@@ -44,14 +45,14 @@ fn wraps(statement: Statement<'_>, checked: &CheckedInstruction) -> Option<Wrap>
     })
 }
 
-/// Those in a text of PTX.
+/// The sums that wrap around in a PTX text.
 fn wraps_in(text: &str) -> Vec<Wrap> {
     let tree = syntax::parse(text);
     let legal = tree.video_instructions();
     legal.filter_map(|(statement, checked)| wraps(statement, &checked.ok()?)).collect()
 }
 
-/// The finding about one, with a place and a fix in the source.
+/// The finding about a sum. `place` maps its spans to the source; `saturate` is the fix, if any.
 fn finding(wrap: &Wrap, place: impl Fn(Span) -> Span, saturate: Option<Edit>) -> Diagnostic {
     let found = Diagnostic::new(Code::Custom(&WRAPS), place(wrap.mnemonic), &*wrap.message)
         .label("wraps around")
@@ -62,7 +63,7 @@ fn finding(wrap: &Wrap, place: impl Fn(Span) -> Span, saturate: Option<Edit>) ->
     }
 }
 
-/// What vptx finds in a source, and what this lint finds.
+/// The findings of vptx and of this lint in a source.
 pub(crate) fn lint(source: &str, language: Language) -> Vec<Diagnostic> {
     let options = CheckOptions::default().with_language(language).with_custom_rules(vec![&WRAPS]);
     let own = if language == Language::Ptx {
@@ -80,7 +81,7 @@ pub(crate) fn lint(source: &str, language: Language) -> Vec<Diagnostic> {
         own
     };
     let mut found = vptx::check(source, &options);
-    // This house does not mind one rule of vptx.
+    // The company does not want the findings of this rule.
     found.retain(|found| found.code != Code::UnreadSource);
     found.extend(unsuppressed(source, &options, own));
     found.sort_by_key(|found| found.span);

@@ -1,5 +1,5 @@
-//! Lists the video instructions of a PTX file: place, text, whether ptxas computes what the
-//! manual says, and machine instructions before and after rewriting.
+//! Lists the video instructions of a PTX file: position, text, whether ptxas computes the manual's
+//! result, and machine instructions before and after rewriting.
 //!
 //! ```sh
 //! cargo run --example walk_module -- fixtures/ptx/nvcc/video_simd.sm_90.ptx

@@ -1,4 +1,4 @@
-//! Bars: machine instructions before and after rewriting.
+//! Draws bars for the machine instructions before and after rewriting.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ text{font:12px sans-serif;fill:#1f2328}.name{font-family:monospace}.number{font-
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.note{fill:#9198a1}.before{fill:#6e7681}\
 .after{fill:#57ab5a}}";
 
-/// The bars of a column in the table of average costs.
+/// The bars for a column of the table of average costs.
 pub(crate) fn costs(table: &str, column: usize) -> Vec<Bar> {
     let rows = table.lines().filter(|row| row.starts_with("| `v"));
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
@@ -30,7 +30,7 @@ pub(crate) fn costs(table: &str, column: usize) -> Vec<Bar> {
 
 /// Draws two bars for each name. All lengths are pixels.
 pub(crate) fn chart(title: &str, place: &str, bars: &[Bar]) -> String {
-    // The last number is the width of one machine instruction.
+    // `scale` is the width of one machine instruction.
     let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
     let rows: f64 = bars.iter().map(|_| row).sum();
     let height = top + rows + 12.0;

@@ -1,4 +1,4 @@
-//! Links to codes, deviations and mnemonics; pictures inside of pages.
+//! Adds links to codes, deviations and mnemonics, and puts pictures into pages.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -42,7 +42,8 @@ fn enriched(folder: &Path, page: &Path, text: &str) -> Result<String> {
     let own = page.with_extension("");
     let own = own.to_str().ok_or("a page with an odd name")?;
     let mut links = Links { up, own, seen: BTreeSet::new(), out: String::new() };
-    // Lines in which links may stand. A piece of code may go on in the next line.
+    // Lines to which links may be added, collected because a piece of code may continue in the next
+    // line.
     let mut prose = String::new();
     let mut is_fenced = false;
     for line in text.split_inclusive('\n') {
@@ -62,7 +63,7 @@ fn enriched(folder: &Path, page: &Path, text: &str) -> Result<String> {
             links.out.push_str(&inlined(name, &fs::read_to_string(&path)?)?);
             continue;
         }
-        // mdBook highlights none of these.
+        // mdBook has no highlighting for these languages.
         links.out.push_str(match fence.map(str::trim_end) {
             Some("ptx" | "llvm" | "cmake" | "elisp") => "```text\n",
             Some("cuda") => "```cpp\n",
@@ -75,11 +76,11 @@ fn enriched(folder: &Path, page: &Path, text: &str) -> Result<String> {
 
 /// Adds links to the text of a page.
 struct Links<'a> {
-    /// The way from the page to the folder of all pages.
+    /// The relative path from the page to the folder of all pages.
     up: String,
-    /// The page, without its ending.
+    /// The path of the page, without its ending.
     own: &'a str,
-    /// What has a link: only the first mention gets one.
+    /// The words that have a link already: only the first mention gets one.
     seen: BTreeSet<String>,
     out: String,
 }
@@ -88,7 +89,7 @@ impl Links<'_> {
     fn add(&mut self, prose: &str) {
         let mut rest = prose;
         while let Some(first) = rest.chars().next() {
-            // A link stays, and so does what is in brackets.
+            // Existing links and pieces of code are taken as a whole.
             let length = match first {
                 '`' => rest[1..].find('`').map(|end| end + 2),
                 '[' => rest.find("](").and_then(|at| Some(at + rest[at..].find(')')? + 1)),
@@ -111,7 +112,7 @@ impl Links<'_> {
     }
 }
 
-/// A row of a table, in whose cells numbers stay on one line.
+/// A row of a table, whose numbers are kept from breaking across lines.
 fn numbers(line: &str) -> Cow<'_, str> {
     if !line.starts_with('|') {
         return line.into();
@@ -129,7 +130,7 @@ fn numbers(line: &str) -> Cow<'_, str> {
     cells.collect::<Vec<_>>().join("|").into()
 }
 
-/// The page, without its ending, and the anchor of a code, a deviation, or a mnemonic in backquotes.
+/// For a code, a deviation, or a mnemonic in backquotes: its page without ending, and its anchor.
 fn place(piece: &str) -> Option<(String, String)> {
     let anchor = piece.to_lowercase();
     if Code::ALL.iter().any(|code| code.text() == piece) {
@@ -142,7 +143,7 @@ fn place(piece: &str) -> Option<(String, String)> {
     Some((format!("instructions/{mnemonic}"), String::new()))
 }
 
-/// The file of a picture that stands alone on a line.
+/// The file of a picture, if the line is only a picture.
 fn picture(line: &str) -> Option<&str> {
     let rest = line.trim_end().strip_prefix("![")?;
     let (_, file) = rest.split_once("](")?;
@@ -150,15 +151,15 @@ fn picture(line: &str) -> Option<&str> {
     Path::new(file).extension().is_some_and(|it| it == "svg").then_some(file)
 }
 
-/// A picture as a part of a page. Its colours follow the theme of the book, not of the system, and
-/// its style holds for nothing else.
+/// A picture that is inserted into a page. Its colours follow the theme of the book instead of the
+/// system, and its style applies to nothing else.
 pub(crate) fn inlined(class: &str, svg: &str) -> Result<String> {
     let (head, rest) = svg.split_once("<style>").ok_or("a picture without a style")?;
     let (style, body) = rest.split_once("</style>").ok_or("a style without an end")?;
     let dark = "@media(prefers-color-scheme:dark){";
     let (light, dark) = style.split_once(dark).ok_or("a picture for light pages only")?;
     let dark = dark.strip_suffix('}').ok_or("a style without an end")?;
-    // One that is little wider than a page becomes smaller, the others move in their frame.
+    // A picture little wider than a page shrinks; a wider one can be scrolled in its frame.
     let width = head.split("width=\"").nth(1).and_then(|rest| rest.split_once('"'));
     let width: u32 = width.ok_or("a picture without a width")?.0.parse()?;
     let frame = if width > 640 { "picture wide" } else { "picture" };

@@ -11,8 +11,8 @@ use crate::Result;
 use crate::bars::{Bar, chart, costs};
 use crate::enrich::inlined;
 
-/// The page of a mnemonic: that of `vptx explain`, with pictures and functions. `savings` is the
-/// page with the average costs. Where the book has the playground, the page shows it on demand.
+/// The page of a mnemonic. It is the page of `vptx explain` with pictures and functions. `savings`
+/// is the page with the average costs. If the book has the playground, the page can open it.
 pub(crate) fn page(mnemonic: Mnemonic, savings: &str, has_playground: bool) -> Result<String> {
     let text = explain::page(mnemonic.text(), Target::sm(90))?;
     let (head, sections) = text.split_once("\n## ").ok_or("a page without sections")?;
@@ -45,8 +45,8 @@ pub(crate) fn page(mnemonic: Mnemonic, savings: &str, has_playground: bool) -> R
     Ok(page)
 }
 
-/// The playground with an example. It loads when the reader opens it. Its class may not be
-/// `playground`: mdBook asks a server of Rust about these.
+/// The playground with an example, which loads when the reader opens it. The class must not be
+/// `playground`, because mdBook asks a server of Rust about elements of that class.
 fn playground(example: &video::Example) -> String {
     let [a, b, c] = example.inputs;
     let mut state = String::from("text=");
@@ -67,7 +67,7 @@ fn playground(example: &video::Example) -> String {
     )
 }
 
-/// Where else to look.
+/// Links to other pages about the mnemonic.
 fn links(mnemonic: Mnemonic) -> String {
     format!(
         "\n`vptx explain {mnemonic}` prints this page in a terminal. [Selectors and \
@@ -75,7 +75,7 @@ fn links(mnemonic: Mnemonic) -> String {
     )
 }
 
-/// The deviations as a list whose items become links.
+/// The deviations as a list. The items become links later.
 fn deviations(body: &str) -> String {
     let lines = body.lines().map(|line| match line.strip_prefix("    ") {
         Some(item) => format!("- {}\n", item.replacen("  ", ": ", 1)),
@@ -84,9 +84,9 @@ fn deviations(body: &str) -> String {
     lines.collect()
 }
 
-/// The average costs on each target, drawn.
+/// A picture of the average costs on each target.
 fn bars(mnemonic: Mnemonic, savings: &str) -> Result<String> {
-    // Some targets have it in hardware.
+    // Targets that have the instruction in hardware have no bars.
     let bars: Vec<Bar> = (0..Target::measured().len())
         .filter_map(|column| {
             let own = costs(savings, column).into_iter().find(|row| row.name == mnemonic.text())?;
@@ -102,7 +102,7 @@ fn bars(mnemonic: Mnemonic, savings: &str) -> Result<String> {
     Ok(format!("{}\n\n{note}\n", inlined("bars", &picture)?))
 }
 
-/// The function of an instruction in C, without what all functions share.
+/// The C function for an instruction, without the parts that all functions share.
 fn c(instruction: &Instruction) -> Result<String> {
     let mut header = Header::new(Semantics::CURRENT);
     header.add(instruction);
@@ -112,7 +112,7 @@ fn c(instruction: &Instruction) -> Result<String> {
     Ok(text[start..start + end + 2].to_string())
 }
 
-/// The function of an instruction in LLVM's language.
+/// The LLVM function for an instruction.
 fn llvm(instruction: &Instruction) -> Result<String> {
     let mut module = Module::new(Semantics::CURRENT, Architecture::X86_64);
     module.add(instruction);

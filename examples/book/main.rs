@@ -1,12 +1,12 @@
-//! Adds to the pages of the book what comes from the sources of the program: rules, instructions,
-//! deviations, modifiers, links to these, and pictures inside the pages.
+//! Adds pages that are made from the program's sources to the book: rules, instructions, deviations
+//! and modifiers. Also adds links to these pages, and puts pictures into pages.
 //!
 //! ```sh
 //! cp -R docs target/book-pages
 //! cargo run --example book -- target/book-pages
 //! ```
 //!
-//! `scripts/book` does so.
+//! `scripts/book` runs these commands.
 
 mod bars;
 mod enrich;
@@ -63,7 +63,7 @@ fn write_page(path: &Path, text: &str) -> Result<()> {
     Ok(fs::write(path, text)?)
 }
 
-/// Adds a chapter as the last one of another.
+/// Adds a chapter as the last subchapter of another chapter.
 fn add_chapter(chapters: &mut String, above: &str, title: &str, path: &str) -> Result<()> {
     let start = chapters.find(&format!("({above})\n")).ok_or("no such chapter")?;
     let lines = chapters[start..].split_inclusive('\n');
@@ -73,7 +73,7 @@ fn add_chapter(chapters: &mut String, above: &str, title: &str, path: &str) -> R
     Ok(())
 }
 
-/// The groups of rules and what they are about, from the table of the page.
+/// The groups of rules and their subjects, from the table on the page.
 fn groups(page: &str) -> Result<Vec<(String, String)>> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| V"));
     let rows = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
@@ -85,7 +85,8 @@ fn groups(page: &str) -> Result<Vec<(String, String)>> {
     if all { Ok(groups) } else { Err("a group of rules is not in the table".into()) }
 }
 
-/// A page, one level lower, with its first word as the anchor.
+/// A page as a section of another page: its headings are one level lower, and its first word is the
+/// anchor.
 fn anchored(page: &str) -> Result<String> {
     let page = page.strip_prefix("# ").ok_or("a page without a heading")?;
     let (heading, rest) = page.split_once('\n').ok_or("a page without text")?;
@@ -109,14 +110,14 @@ fn rules_of(group: &str, about: &str) -> Result<String> {
     Ok(page)
 }
 
-/// What `check` says about the example on the page of a rule.
+/// The findings of `check` on the example of a rule's page.
 fn findings(code: Code, page: &str) -> Result<String> {
     let language = [("ptx", Language::Ptx), ("cuda", Language::Cuda)];
     let block = |(name, language)| {
         let (_, rest) = page.split_once(&format!("```{name}\n"))?;
         Some((rest.split_once("```")?.0, language))
     };
-    // The example of a binary file is no text.
+    // The example of a binary file is not text.
     let Some((example, language)) = language.into_iter().find_map(block) else {
         return Ok(String::new());
     };
@@ -149,7 +150,7 @@ fn modifiers() -> Result<String> {
     );
     for modifier in Modifier::ALL {
         let own = explain::page(modifier.text(), Target::sm(90))?;
-        // A word may be a selector, too.
+        // A modifier may also be spelled like a selector; only the modifier's page is taken.
         let own = own.split("\n# ").next().ok_or("an empty page")?;
         write!(page, "\n{}", anchored(&format!("{}\n", own.trim_end()))?)?;
     }

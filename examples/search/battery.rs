@@ -1,14 +1,14 @@
-//! Inputs on which sequences are tried.
+//! Inputs with which sequences are tried.
 
 use vptx::backend::ptx::Sequence;
 use vptx::ir::Program;
 
 use crate::support::random::Random;
 
-/// Inputs that tell values apart.
+/// The number of inputs that distinguish values.
 pub(crate) const TESTS: usize = 32;
 
-/// Inputs that a sequence found is tried on.
+/// The number of inputs with which a sequence is tried when it is found.
 const TRIALS: usize = 20_000;
 
 /// The values of a word for the inputs of a battery.
@@ -22,7 +22,8 @@ pub(crate) struct Battery {
 }
 
 impl Battery {
-    /// The battery for a program. Sources that are one register share the word in their place.
+    /// The battery for a program. Sources that are one register share a word: `places` gives its
+    /// index.
     pub(crate) fn new(program: &Program, places: [usize; 3]) -> Battery {
         let mut battery = Battery { inputs: [[0; TESTS]; 3], wanted: [0; TESTS] };
         let mut random = Random(TESTS as u64);
@@ -37,7 +38,7 @@ impl Battery {
     }
 }
 
-/// Whether a sequence computes a program on many inputs.
+/// Whether a sequence computes the results of a program for many inputs.
 pub(crate) fn agrees(program: &Program, sequence: &Sequence, places: [usize; 3]) -> bool {
     let mut random = Random(TRIALS as u64);
     (0..TRIALS).all(|_| {
@@ -49,7 +50,7 @@ pub(crate) fn agrees(program: &Program, sequence: &Sequence, places: [usize; 3])
 fn words(random: &mut Random, places: [usize; 3]) -> [u32; 3] {
     let mut words = [(); 3].map(|()| word(random));
     if random.one_in(4) {
-        // Parts that are equal, or nearly.
+        // The words have equal or nearly equal parts.
         let turned = words[0].rotate_left(8 * random.below(4) as u32);
         words[1] = turned ^ [0, 0, 0x0001_0100, 0x8000_0080][random.below(4)];
     }

@@ -1,4 +1,4 @@
-//! The values from which one more operation makes the result.
+//! The values from which one more operation gives the result.
 
 use vptx::backend::ptx::Opcode;
 use vptx::isa::Type;
@@ -9,19 +9,19 @@ use crate::pool::Pool;
 use crate::shape::{Shape, Slot};
 use crate::values::{Id, Values};
 
-/// A value that is needed exactly.
+/// A value that would complete a sequence.
 #[derive(Debug)]
 pub(crate) struct Exact {
     pub(crate) row: Row,
-    /// What makes the result of it; nothing if it is the result.
+    /// The operation that turns the value into the result; `None` if the value is the result.
     pub(crate) finish: Option<Shape>,
 }
 
-/// Needed values, by their first word.
+/// Values that would complete a sequence, sorted by their first word.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     entries: Vec<Exact>,
-    /// A bit for each hash of a first word.
+    /// The hashes of all first words, as a set of bits.
     bits: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Table {
         Table { entries, bits }
     }
 
-    /// The entries for the words that a function gives.
+    /// The entry that has exactly the words that a function gives.
     #[inline]
     pub(crate) fn find(&self, word: impl Fn(usize) -> u32) -> Option<&Exact> {
         let first = word(0);
@@ -55,20 +55,20 @@ impl Table {
     }
 }
 
-/// A word that stands beside the bytes of a value in a last `prmt`.
+/// A word that a final `prmt` can combine with a value.
 #[derive(Debug)]
 pub(crate) struct Beside {
     pub(crate) word: Id,
-    /// The nibble that gives each byte of the result, if there is one.
+    /// For each byte of the result, the nibble that selects it from the word, if any.
     pub(crate) given: [Option<u32>; 4],
 }
 
-/// Two words that stand beside a value in a last `lop3`.
+/// Two words that a final `lop3` can combine with a value.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) words: [Id; 2],
-    /// For each row of both words' bits, the bits of the first input that are to be 1, and those
-    /// that are to be 0.
+    /// For each combination of bits of the two words, in the first test: the bits where the result
+    /// must be 1, and the bits where it must be 0.
     first: [[u32; 2]; 4],
 }
 
@@ -79,7 +79,7 @@ impl Pair {
         Pair { words, first: rows.map(|row| [row & wanted[0], row & !wanted[0]]) }
     }
 
-    /// Whether the value may give the result, by its first word alone.
+    /// Whether the value may give the result, judged by its word in the first test alone.
     #[inline]
     pub(crate) fn may_be(&self, word: u32) -> bool {
         let clashes = |word: u32, [on, off]: [u32; 2]| word & on != 0 && word & off != 0;
@@ -87,24 +87,24 @@ impl Pair {
     }
 }
 
-/// A last minimum or maximum.
+/// A final minimum or maximum with a word.
 #[derive(Debug)]
 pub(crate) struct Limit {
     pub(crate) opcode: Opcode,
     pub(crate) word: Id,
 }
 
-/// What a value is tried for.
+/// The ways in which a value may give the result.
 #[derive(Debug)]
 pub(crate) struct Goals {
     pub(crate) wanted: Row,
     pub(crate) exact: Table,
-    /// Values that are needed after a shift or a product, which a sum joins.
+    /// Values that a shift or a product must give. One operation may join it with a sum.
     pub(crate) moved: Table,
     pub(crate) moves: Vec<(Opcode, Id)>,
     pub(crate) beside: Vec<Beside>,
     pub(crate) pairs: Vec<Pair>,
-    /// Masks that stand beside a value and what it is made of in a last `lop3`.
+    /// Masks that a final `lop3` can combine with a value and an argument of the value.
     pub(crate) lanes: Vec<Id>,
     pub(crate) limits: Vec<Limit>,
     /// Operations that no other goal covers.
@@ -147,7 +147,7 @@ pub(crate) fn zip(x: &Row, y: &Row, f: fn(u32, u32) -> u32) -> Row {
     std::array::from_fn(|test| f(x[test], y[test]))
 }
 
-/// The values that sums and differences with other words make the result of.
+/// The values from which a sum or difference with another word gives the result.
 fn exact(wanted: &Row, pool: &Pool, sources: &[Id], values: &mut Values) -> Vec<Exact> {
     let (add, sub) = (u32::wrapping_add, u32::wrapping_sub);
     let mut found = vec![Exact { row: *wanted, finish: None }];
@@ -181,8 +181,8 @@ fn exact(wanted: &Row, pool: &Pool, sources: &[Id], values: &mut Values) -> Vec<
     found
 }
 
-/// The values that a move, perhaps joined with a sum, makes the result of. The shape has the
-/// summand.
+/// The values that a shift or product must give: the result itself, or the result minus a source.
+/// In the second case, the shape adds the source.
 fn moved(wanted: &Row, sources: &[Id], values: &mut Values) -> Vec<Exact> {
     let zero = Slot::Known(values.constant(0));
     let mut found = vec![Exact { row: *wanted, finish: None }];
@@ -194,7 +194,7 @@ fn moved(wanted: &Row, sources: &[Id], values: &mut Values) -> Vec<Exact> {
     found
 }
 
-/// Byte number `nibble & 3` of a word, or its sign in all bits.
+/// Byte number `nibble & 3` of a word or, if bit 3 is set, its sign in all bits.
 #[inline]
 pub(crate) fn byte(word: u32, nibble: u32) -> u32 {
     let byte = (word >> (8 * (nibble & 3))) as u8;
@@ -202,7 +202,7 @@ pub(crate) fn byte(word: u32, nibble: u32) -> u32 {
     byte.into()
 }
 
-/// The nibbles of a selector for one word.
+/// The nibbles of a `prmt` selector that take bytes or signs of the first word.
 pub(crate) const NIBBLES: [u32; 8] = [0, 1, 2, 3, 8, 9, 10, 11];
 
 fn beside(wanted: &Row, sources: &[Id], values: &mut Values) -> Vec<Beside> {
@@ -229,7 +229,7 @@ fn needed(given: &[Option<u32>; 4]) -> u32 {
 }
 
 impl Beside {
-    /// The bytes that the value must give, a bit for each.
+    /// The bytes that the value must give, as a set of bits.
     pub(crate) fn needed(&self) -> u32 {
         needed(&self.given)
     }
@@ -264,14 +264,15 @@ fn limits(wanted: &Row, pool: &Pool, sources: &[Id], values: &mut Values) -> Vec
     found
 }
 
-/// Whether the result can be the minimum (or maximum) of a word and another one: the word is
-/// never below the result.
+/// Whether the result can be the minimum (or maximum) of this word and another word: for a minimum,
+/// this word must never be below the result.
 pub(crate) fn is_limit(opcode: Opcode, word: &Row, wanted: &Row) -> bool {
     let operation = Operation::One(opcode);
     (0..TESTS).all(|test| operation.eval([word[test], wanted[test], 0]) == wanted[test])
 }
 
-/// The table of a bitwise function of a value and two words that gives the result.
+/// The truth table of the bitwise function that gives the result for a value and two words, if
+/// there is one.
 pub(crate) fn lop3(value: impl Fn(usize) -> u32, words: [&Row; 2], wanted: &Row) -> Option<u8> {
     let (mut on, mut off) = ([0; 8], [0; 8]);
     for test in 0..TESTS {

@@ -1,5 +1,5 @@
-//! Searches for short sequences of ordinary PTX for instructions. The developers'
-//! `scripts/search` counts their machine instructions.
+//! Searches for short sequences of ordinary PTX that replace instructions. `scripts/search` for
+//! developers counts their machine instructions.
 //!
 //! ```sh
 //! cargo run --release --example search -- forms 10 7 vadd
@@ -7,8 +7,8 @@
 //!     cargo run --release --example search -- sequences 10 path/to/z3
 //! ```
 //!
-//! The first prints forms at random. The second reads instructions, each after the number of
-//! operations that a sequence must have fewer of.
+//! The first command prints random forms. The second reads instructions. The number before each
+//! instruction is a limit: its sequence must have fewer operations.
 
 // Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss)]
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints forms at random whose text starts with a prefix.
+/// Prints random forms whose text starts with a prefix.
 fn print_forms(count: usize, seed: u64, prefix: &str) {
     let mut random = Random(seed);
     let mut all: Vec<String> = rows()
@@ -88,7 +88,7 @@ fn print_forms(count: usize, seed: u64, prefix: &str) {
     }
 }
 
-/// Prints the sequences found for an instruction, and whether they are proven.
+/// Prints the sequences that are found for an instruction, and whether each is proven.
 fn print_sequences(
     instruction: &Instruction,
     limits: Limits,
@@ -103,7 +103,7 @@ fn print_sequences(
         let proof = match solver.ask(&query, PATIENCE) {
             Answer::Proven => "proven",
             Answer::Unknown => "not proven",
-            // The inputs tried did not show it.
+            // The solver refuted a sequence that passed all trials.
             Answer::Differs(_) => continue,
         };
         let mut registers = FreshRegisters::new("%t_").ok_or("a prefix")?;

@@ -1,15 +1,15 @@
-//! Operations that ptxas makes one machine instruction of.
+//! Operations for which ptxas makes one machine instruction.
 
 use vptx::backend::ptx::{Arg, Builder, Opcode};
 
-/// One machine instruction, of one or more instructions of PTX.
+/// One machine instruction, written as one or more PTX instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// An instruction of PTX.
     One(Opcode),
-    /// An instruction on the first two arguments, and another one on its result and the third:
-    /// sums of three words (`IADD3`), sums with a shifted word (`LEA`), two bitwise functions
-    /// (`LOP3`).
+    /// An instruction on the first two arguments, then another one on its result and the third
+    /// argument: sums of three words (`IADD3`), sums with a shifted word (`LEA`), two bitwise
+    /// functions (`LOP3`).
     Two(Opcode, Opcode),
     /// Differences of halves (`VIADD.16x2` with a negated operand).
     Sub2,
@@ -29,11 +29,11 @@ impl Operation {
                 Opcode::Add2.eval([x, Opcode::JoinHalves.eval([low, high, 0]), 0])
             }
         };
-        // A word, or whether something holds.
+        // The result is a word, or 1 if a comparison holds.
         result as u32
     }
 
-    /// Appends the instructions of PTX.
+    /// Appends the PTX instructions of the operation.
     pub(crate) fn push(self, builder: &mut Builder, args: [Arg; 3]) -> Arg {
         let [x, y, z] = args;
         match self {
@@ -46,7 +46,7 @@ impl Operation {
         }
     }
 
-    /// Whether its first two arguments may change places.
+    /// Whether the first two arguments may be exchanged.
     pub(crate) fn is_symmetric(self) -> bool {
         let first = match self {
             Operation::One(opcode) | Operation::Two(opcode, _) => opcode,

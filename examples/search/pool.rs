@@ -1,22 +1,22 @@
-//! The constants that sequences for an instruction may have.
+//! The constants that may occur in sequences for an instruction.
 
 use vptx::Instruction;
 use vptx::backend::ptx::{Arg, Gate, Opcode, candidates};
 use vptx::ir::{Input, Op, Program, Value};
 use vptx::video::Semantics;
 
-/// Constants, by the places in which they stand.
+/// Constants, grouped by their use.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     /// Amounts of shifts.
     pub(crate) shifts: Vec<u32>,
-    /// Selectors of `prmt` with one word and a zero.
+    /// Selectors for a `prmt` of one word and zero.
     pub(crate) selectors: Vec<u32>,
-    /// Selectors of `prmt` with two words.
+    /// Selectors for a `prmt` of two words.
     pub(crate) joins: Vec<u32>,
-    /// Masks.
+    /// Masks for words.
     pub(crate) masks: Vec<u32>,
-    /// Masks of the same bits in each lane.
+    /// Masks that have the same bits in each lane.
     pub(crate) lanes: Vec<u32>,
     /// Summands.
     pub(crate) summands: Vec<u32>,
@@ -64,7 +64,7 @@ impl Pool {
         pool
     }
 
-    /// Selectors and masks for the parts of sources.
+    /// Adds selectors and masks for the parts of sources.
     fn add_parts(&mut self, program: &Program) {
         let (mut parts, mut count) = (Vec::new(), 0);
         for step in program.steps() {
@@ -93,13 +93,14 @@ impl Pool {
                 self.joins.extend(part.beside(*other));
             }
         }
-        // A scalar instruction reads two parts at most.
+        // A scalar instruction reads at most two parts, so this is a SIMD instruction.
         if count > 2 {
             self.add_lanes(8 * parts[0].count);
         }
     }
 
-    /// The top bits of lanes, their lowest bits, and those above the lowest lane.
+    /// Adds masks of the top bits of lanes, of their lowest bits, and of the lowest bits of all
+    /// lanes but the first.
     fn add_lanes(&mut self, bits: u32) {
         let lowest = (0..32).step_by(bits as usize).fold(0, |all, at| all | 1 << at);
         let top = lowest << (bits - 1);
@@ -107,7 +108,7 @@ impl Pool {
         self.masks.extend(&self.lanes);
     }
 
-    /// Limits, shifts and places of the program.
+    /// Adds the limits, shifts and bit positions of the program.
     fn add_steps(&mut self, program: &Program) {
         let constant = |value: Value| match program.steps()[value.index()].op {
             Op::Constant(value) => Some(value as u32),
@@ -119,7 +120,7 @@ impl Pool {
                 Op::Clamp(_, range) => {
                     let ends = [range.min as u32, range.max as u32];
                     self.limits.extend(ends);
-                    // The same limits for a part at the top of a word.
+                    // The same limits, shifted to the top of a word.
                     let shift = ends[1].leading_zeros();
                     self.limits.extend([ends[0] << shift, ends[1] << shift | ((1 << shift) - 1)]);
                 }
@@ -135,7 +136,7 @@ impl Pool {
         }
     }
 
-    /// The constants of the sequences that vptx has.
+    /// Adds the constants of the sequences that vptx already has.
     fn add_known(&mut self, instruction: &Instruction) {
         for (_, sequence) in candidates(instruction, Semantics::CURRENT, Gate::ANY) {
             for line in sequence.lines() {
@@ -175,7 +176,8 @@ impl Bytes {
         (u32::MAX >> (32 - 8 * self.count)) << (8 * self.first)
     }
 
-    /// The part from byte `at` of the result up, and other bytes.
+    /// A selector that puts the part at byte `at` of the result, and takes the other bytes from
+    /// `other`.
     fn selector(self, at: u32, other: impl Fn(u32) -> u32) -> u32 {
         (0..4).fold(0, |all, byte| {
             let own = (at..at + self.count).contains(&byte);
@@ -184,8 +186,8 @@ impl Bytes {
         })
     }
 
-    /// Selectors for this part of the first word in one half, and a part of the second word in
-    /// the other; signs above them, or copies below.
+    /// Selectors that put this part of the first word into one half, and a part of the second word
+    /// into the other half. Parts of one byte are extended with their sign.
     fn beside(self, second: Bytes) -> [u32; 2] {
         let sign = |part: Bytes, base: u32| (base + part.first + part.count - 1) | 8;
         let half = |part: Bytes, base: u32| {
@@ -197,7 +199,7 @@ impl Bytes {
     }
 }
 
-/// The sources that a program reads, each register once.
+/// The sources that a program reads, without repeated registers.
 pub(crate) fn sources(program: &Program, places: [usize; 3]) -> Vec<Input> {
     let read = |at: usize| {
         let uses = |other: &usize| places[*other] == at && program.reads(Input::ALL[*other]);

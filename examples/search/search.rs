@@ -1,19 +1,22 @@
-//! Enumerates values from the sources up, and meets the result half way.
+//! Enumerates values, starting from the sources, until one more operation gives the result.
 //!
-//! The operations are those that ptxas makes one machine instruction of: every PTX instruction of
+//! The operations are those for which ptxas makes one machine instruction: every PTX instruction of
 //! `Opcode` on words and halves, sums of three words, a shift or a product with a sum, two bitwise
 //! functions, a comparison, a selection.
 //!
-//! - Values that agree on 32 inputs are one value. Values of one and two operations are kept:
-//!   40,000 to 300,000 for a usual form.
-//! - Each value is asked whether one more operation makes the result: a sum or difference with
-//!   sources and constants, a shift or product joined with a sum, a `prmt` whose selector follows
-//!   from the bytes, a `lop3` whose table follows from the bits, a minimum, a selection. Operations
-//!   on two values of one operation, and on one of two operations with a source, are asked
-//!   likewise, and not kept. Two kept values are joined by a sum, `prmt`, minimum or maximum.
-//! - So every sequence of up to 4 operations is reached, and of 5 some, unless time ends the
-//!   search: within the pool of constants, which come from the instruction's parts, its limits and
-//!   the sequences that vptx has. A search that ends by itself gives the same each time.
+//! - Values that agree on 32 inputs count as one value. All values of one and two operations are
+//!   kept: 40,000 to 300,000 for a usual form.
+//! - For each value, the search asks whether one more operation gives the result: a sum or
+//!   difference with sources and constants, a shift or product joined with a sum, a `prmt` whose
+//!   selector follows from the bytes, a `lop3` whose table follows from the bits, a minimum, a
+//!   selection.
+//! - It asks the same for operations on two values of one operation each, and for operations on a
+//!   value of two operations and a source. These values are not kept.
+//! - It joins two kept values by a sum, `prmt`, minimum or maximum.
+//! - Unless its time is up, the search finds every sequence of up to 4 operations and some of 5,
+//!   if their constants are in the pool. The pool comes from the instruction's parts, its limits
+//!   and the sequences that vptx has. A search that ends before its time is up always finds the
+//!   same.
 
 mod join;
 
@@ -33,16 +36,16 @@ use crate::shape::{Shape, Shapes, Slot};
 use crate::support::smt::places;
 use crate::values::{Id, Node, Values};
 
-/// At most this many values are kept, of some 200 bytes each.
+/// The largest number of values that are kept. Each takes about 200 bytes.
 const VALUES: usize = 4_000_000;
 
-/// At most this many sequences of one length are kept.
+/// The largest number of sequences of one length that are kept.
 const KEPT: usize = 6;
 
-/// At most this many values stand on one side where every pair is tried.
+/// Where all pairs of values are tried, the largest number of values on one side.
 const SIDE: usize = 2_000;
 
-/// How far a search goes.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Sequences have fewer operations than this.
@@ -50,24 +53,24 @@ pub(crate) struct Limits {
     pub(crate) time: Duration,
 }
 
-/// A sequence that computes an instruction on every input tried.
+/// A sequence that computes an instruction for every input tried.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) operations: u32,
     pub(crate) sequence: Sequence,
 }
 
-/// What a search gives.
+/// The result of a search.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) found: Vec<Found>,
-    /// Whether time did not end it.
+    /// Whether the search ended before its time was up.
     pub(crate) is_complete: bool,
-    /// The values that were kept.
+    /// The number of values that were kept.
     pub(crate) values: usize,
 }
 
-/// Sequences for an instruction with fewer operations than a limit, the shortest first.
+/// Sequences that compute an instruction with fewer operations than a limit, the shortest first.
 pub(crate) fn search(instruction: &Instruction, limits: Limits) -> Outcome {
     let program = instruction.lower(Semantics::CURRENT);
     let mut search = Search::new(instruction, &program, limits);
@@ -80,14 +83,14 @@ struct Search<'p> {
     program: &'p Program,
     places: [usize; 3],
     values: Values,
-    /// The values of 0, 1 and 2 operations, and the predicates of 1 and 2.
+    /// The values of 0, 1 and 2 operations; then the predicates of 1 and 2 operations.
     levels: [Vec<Id>; 3],
     predicates: [Vec<Id>; 3],
     sources: Vec<Id>,
     constants: Vec<Id>,
     shapes: Shapes,
     goals: Goals,
-    /// Selections of which a predicate is needed.
+    /// Selections that still need a predicate.
     selections: Vec<Selection>,
     limits: Limits,
     start: Instant,
@@ -95,16 +98,16 @@ struct Search<'p> {
     found: Vec<Found>,
 }
 
-/// A selection that gives the result where the predicate is right.
+/// A selection between two words that gives the result if its predicate is right.
 struct Selection {
     words: [Id; 2],
     operations: u32,
-    /// The inputs for which the predicate must hold, and for which it must not.
+    /// The tests in which the predicate must hold, and the tests in which it must not.
     on: u32,
     off: u32,
 }
 
-/// A value that is tried, and perhaps not kept.
+/// A value that is tried. It may not be kept.
 #[derive(Clone, Copy)]
 struct Candidate {
     operation: Operation,
@@ -166,7 +169,7 @@ impl<'p> Search<'p> {
         !self.is_late
     }
 
-    /// Makes the values and predicates of a level, each from one value of the level below and
+    /// Makes the values and predicates of a level. Each uses one value of the level below, and
     /// sources.
     fn grow(&mut self, level: usize) {
         for x in self.levels[level - 1].clone() {
@@ -201,7 +204,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Keeps a value that is new, and tries it.
+    /// Keeps a value if it is new, and tries it.
     fn keep(&mut self, candidate: Candidate, level: usize) {
         let Candidate { operation, args, .. } = candidate;
         let row = self.values.apply(operation, args);
@@ -214,7 +217,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Every operation on a value, alone and with partners.
+    /// All operations on a value, alone or with a partner.
     fn candidates(&self, x: Id, partners: &[Id], operations: u32) -> Vec<Candidate> {
         let mut found = Vec::new();
         let candidate = |shape: &Shape, first, second| {
@@ -233,7 +236,7 @@ impl<'p> Search<'p> {
         found
     }
 
-    /// Comparisons of a value.
+    /// All comparisons of a value, with constants or partners.
     fn tests(&self, x: Id, partners: &[Id]) -> Vec<Node> {
         let mut found = Vec::new();
         for shape in &self.shapes.tests {
@@ -248,7 +251,7 @@ impl<'p> Search<'p> {
         found
     }
 
-    /// Selections of sources and simple constants.
+    /// Selections between sources and simple constants, by a predicate.
     fn selected(&mut self, predicate: Id, operations: u32) -> Vec<Candidate> {
         let constants = [0, 1, u32::MAX].map(|word| self.values.constant(word));
         let select = |x, y| Candidate {
@@ -268,7 +271,7 @@ impl<'p> Search<'p> {
         found
     }
 
-    /// Tries a value: whether it or one operation on it is the result.
+    /// Tries whether a value, or one operation on it, is the result.
     fn finish(&mut self, candidate: Candidate) {
         let Candidate { operation, args, operations } = candidate;
         if operations >= self.limits.below {
@@ -337,7 +340,8 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The values that a value is made of, each beside a mask of lanes.
+    /// The arguments of a value that are results of operations, each paired with each mask of
+    /// lanes.
     fn own_pairs(&self, args: [Id; 3]) -> impl Iterator<Item = [Id; 2]> {
         let is_made = |id: &Id| matches!(self.values.node(*id), Node::Apply(..));
         let masks = &self.goals.lanes;
@@ -345,7 +349,7 @@ impl<'p> Search<'p> {
         own.flat_map(move |own| masks.iter().map(move |mask| [own, *mask]))
     }
 
-    /// The word and the selector with which `prmt` makes the result of a value.
+    /// The word and the selector with which `prmt` turns a value into the result.
     fn selector(&self, word: impl Fn(usize) -> u32) -> Option<(Id, u32)> {
         let always = self.goals.beside.iter().fold(15, |all, beside| all & beside.needed());
         let mut sets = [0xff_u32; 4];
@@ -372,7 +376,8 @@ impl<'p> Search<'p> {
         Some((beside.word, selector))
     }
 
-    /// Takes a result, unless some inputs show that it is none.
+    /// Accepts a value as the result, perhaps after a last operation, unless further inputs refute
+    /// it.
     fn accept(&mut self, candidate: Candidate, finish: Option<Shape>) {
         let operations = candidate.operations + u32::from(finish.is_some());
         if !self.is_wanted(operations) {
@@ -391,7 +396,7 @@ impl<'p> Search<'p> {
         self.values.forget(kept);
     }
 
-    /// Takes an operation on known values as the result.
+    /// Accepts an operation on known values as the result, unless further inputs refute it.
     fn accept_operation(&mut self, operation: Operation, args: [Id; 3], operations: u32) {
         if self.is_wanted(operations) {
             let id = self.values.keep(Node::Apply(operation, args));
@@ -404,7 +409,8 @@ impl<'p> Search<'p> {
         operations < self.limits.below && self.kept(operations, true) < KEPT
     }
 
-    /// The sequences of a length, for every target or only for newer ones.
+    /// The number of sequences of a length that are kept, either for every target or only for newer
+    /// ones.
     fn kept(&self, operations: u32, for_all: bool) -> usize {
         let same = |found: &&Found| {
             found.operations == operations && is_for_all(&found.sequence) == for_all
@@ -422,13 +428,14 @@ impl<'p> Search<'p> {
         {
             self.found.push(Found { operations, sequence });
             if for_all {
-                // ptxas may make less of one operation more.
+                // One operation more is still allowed, because ptxas may make fewer machine
+                // instructions of it.
                 self.limits.below = self.limits.below.min(operations + 2);
             }
         }
     }
 
-    /// Pairs of values of which a selection may be the result.
+    /// Pairs of values between which a selection may give the result.
     fn selections(&self) -> Vec<Selection> {
         let mut words: Vec<(Id, u32, u32)> = Vec::new();
         let simple = self.constants.iter().chain(&self.sources).map(|id| (*id, 0));
@@ -456,7 +463,7 @@ impl<'p> Search<'p> {
         found
     }
 
-    /// Whether a value is another one plus something known.
+    /// Whether `sum` is `value` plus a constant.
     fn is_more(&self, sum: Id, value: Id) -> bool {
         matches!(
             self.values.node(sum),
@@ -465,7 +472,7 @@ impl<'p> Search<'p> {
         )
     }
 
-    /// Tries selections by a predicate.
+    /// Tries all selections by a predicate.
     fn finish_predicate(&mut self, predicate: Id, operations: u32) {
         let holds = equal(self.values.row(predicate), &[1; TESTS]);
         let mut found = Vec::new();
@@ -483,7 +490,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The operations of a value, counted again where it is used again.
+    /// The number of operations of a value. An operation that is used twice counts twice.
     fn operations(&self, id: Id) -> u32 {
         match self.values.node(id) {
             Node::Source(_) | Node::Constant(_) => 0,
@@ -495,7 +502,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Tries every operation on two values of one operation each.
+    /// Tries every operation on two values, each of which has one operation.
     fn try_pairs(&mut self) {
         if self.limits.below <= 3 {
             return;
@@ -506,7 +513,7 @@ impl<'p> Search<'p> {
                 return;
             }
             for shape in self.shapes.double.clone() {
-                // Of a symmetric operation, each pair once.
+                // For a symmetric operation, each pair is tried once.
                 let others = if shape.is_symmetric() { &level[..=at] } else { &level[..] };
                 for &y in others {
                     let args = shape.args(x, y);
@@ -521,8 +528,8 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Tries every operation on a value of two operations, sources, and the value that it is made
-    /// of.
+    /// Tries every operation on a value of two operations and a partner: a source, or an argument
+    /// of the value.
     fn try_chains(&mut self) {
         if self.limits.below <= 3 {
             return;
@@ -558,7 +565,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// Tries selections by a comparison that is not kept.
+    /// Tries selections by a comparison that is not kept as a value.
     fn try_comparison(&mut self, shape: Shape, x: Id, y: Id, operations: u32) {
         let args = shape.args(x, y);
         let values = &self.values;
@@ -582,7 +589,7 @@ impl<'p> Search<'p> {
     }
 }
 
-/// Whether every target whose sequences are counted has the instructions.
+/// Whether all targets for which sequences are counted have the sequence's instructions.
 fn is_for_all(sequence: &Sequence) -> bool {
     let needs = || sequence.lines().iter().map(|line| line.opcode.needs());
     let mut targets = Target::measured().iter().filter(|target| target.has(Feature::Ptxas13));
@@ -604,7 +611,7 @@ fn direct(shapes: &Shapes, sources: &[Id]) -> Vec<Shape> {
             | Opcode::Min(_)
             | Opcode::Max(_) => true,
             Opcode::Shl | Opcode::Shr(_) | Opcode::Mul | Opcode::Mad => is_constant(shape.slots[1]),
-            // Few results are bits of two words.
+            // The result is rarely made of bits of two words.
             Opcode::FunnelRightWrap => is_constant(shape.slots[2]),
             _ => false,
         },
@@ -632,12 +639,12 @@ fn direct(shapes: &Shapes, sources: &[Id]) -> Vec<Shape> {
     found
 }
 
-/// The inputs for which two rows are equal.
+/// The tests in which two rows are equal, as a set of bits.
 fn equal(x: &Row, y: &Row) -> u32 {
     (0..TESTS).filter(|&test| x[test] == y[test]).fold(0, |all, test| all | 1 << test)
 }
 
-/// The nibbles with which a word gives a byte, as bits in the order of [`NIBBLES`].
+/// The nibbles that select a wanted byte from a word, as bits in the order of [`NIBBLES`].
 #[inline]
 fn nibbles_for(word: u32, wanted: u32) -> u32 {
     let gives = |nibble: &u32| byte(word, *nibble) == wanted;
@@ -649,7 +656,7 @@ fn is_given(beside: &Beside, sets: &[u32; 4]) -> bool {
     needed != 0 && (0..4).all(|place| needed >> place & 1 == 0 || sets[place] != 0)
 }
 
-/// The operation that moves a value and adds another one.
+/// The operation that shifts or multiplies a value and adds another one.
 fn joined_operation(opcode: Opcode) -> Operation {
     match opcode {
         Opcode::Mul => Operation::One(Opcode::Mad),
@@ -657,7 +664,7 @@ fn joined_operation(opcode: Opcode) -> Operation {
     }
 }
 
-/// A move, and the sum of the shape.
+/// A shift or product, joined with the sum of a shape.
 fn joined(opcode: Opcode, by: Id, sum: Option<Shape>) -> Shape {
     match sum {
         Some(Shape { slots: [_, summand, _], .. }) => {
@@ -668,7 +675,7 @@ fn joined(opcode: Opcode, by: Id, sum: Option<Shape>) -> Shape {
     }
 }
 
-/// An opcode on a value and a known word.
+/// A shape: an opcode on a value and a known word.
 fn with(opcode: Opcode, word: Id) -> Shape {
     let slots = [Slot::First, Slot::Known(word), Slot::Known(word)];
     Shape { operation: Operation::One(opcode), slots }

@@ -1,4 +1,4 @@
-//! Operations with constants in some places.
+//! Operations in which some arguments are constants or sources.
 
 use vptx::backend::ptx::Opcode;
 use vptx::ir::{Op, Program};
@@ -39,12 +39,12 @@ impl Shape {
     }
 }
 
-/// The shapes that an instruction's values are made of.
+/// The shapes that are tried for an instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Shapes {
-    /// Of one value.
+    /// Shapes of one value.
     pub(crate) single: Vec<Shape>,
-    /// Of two values.
+    /// Shapes of two values.
     pub(crate) double: Vec<Shape>,
     /// Comparisons of one value with a constant.
     pub(crate) tests: Vec<Shape>,
@@ -54,11 +54,11 @@ pub(crate) struct Shapes {
 
 const TYPES: [Type; 2] = [Type::U32, Type::S32];
 
-/// Comparisons. The others are their opposites.
+/// The comparisons that are tried. The others are their opposites.
 const COMPARES: [Compare; 3] = [Compare::Lt, Compare::Le, Compare::Eq];
 
-/// Bitwise functions of two words and a mask `z`: the bits that are equal, those of `x` alone, of
-/// either, `x` or `y` by the mask, and `x` changed by `y`.
+/// Bitwise functions of two words and a mask `z`: `!(x ^ y) & z`, `x & !y & z`, `(x | y) & z`, `x`
+/// or `y` selected by `z`, and `x ^ (y & z)`.
 const LANE_TABLES: [u8; 5] = [0x82, 0x20, 0xa8, 0xe4, 0x78];
 
 impl Shapes {
@@ -82,7 +82,8 @@ impl Shapes {
             shapes.add_shifts(values);
         }
         let extracts = program.steps().iter().filter(|step| matches!(step.op, Op::Extract { .. }));
-        // A scalar instruction has a part of `a` and one of `b`, and perhaps a cut sum.
+        // A scalar instruction has one part of `a`, one of `b`, and perhaps a truncated sum, so
+        // more parts mean a SIMD instruction.
         if extracts.count() > 3 {
             shapes.add_lanes(pool, sources, values);
         }
@@ -166,7 +167,7 @@ impl Shapes {
             add(Operation::Two(Opcode::Sub, Opcode::Add), summand);
         }
         for &mask in &pool.masks {
-            // Bits of one or the other come from `prmt`; these are sums without carries.
+            // `prmt` covers selections of bits. These shapes add without carries.
             let mask = values.constant(mask);
             add(Operation::Two(Opcode::Xor, Opcode::And), mask);
             add(Operation::Two(Opcode::And, Opcode::And), mask);
@@ -191,7 +192,7 @@ impl Shapes {
         }
     }
 
-    /// Shifts by a value.
+    /// Adds shifts of values by values.
     fn add_shifts(&mut self, values: &mut Values) {
         let zero = Slot::Known(values.constant(0));
         let (x, y) = (Slot::First, Slot::Second);
@@ -210,7 +211,7 @@ impl Shapes {
         }
     }
 
-    /// Operations on lanes.
+    /// Adds operations on lanes.
     fn add_lanes(&mut self, pool: &Pool, sources: &[Id], values: &mut Values) {
         let zero = Slot::Known(values.constant(0));
         let (x, y) = (Slot::First, Slot::Second);

@@ -9,7 +9,7 @@ use crate::operation::Operation;
 use crate::search::{Limits, Outcome, search};
 use crate::support::random::Random;
 
-/// What a search finds, if time does not end it.
+/// The result of a search without a limit on time.
 fn outcome(text: &str, below: u32) -> Outcome {
     let instruction: Instruction = text.parse().expect("it is well-formed");
     let outcome = search(&instruction, Limits { below, time: Duration::from_secs(600) });
@@ -39,7 +39,8 @@ fn single_instructions_are_found() {
     }
 }
 
-/// Two parts in the middle of words must both be moved.
+/// Both parts are in the middle of words, so both must be moved, and a shorter sequence does not
+/// exist.
 #[test]
 fn nothing_is_found_below_what_is_needed() {
     for text in [
@@ -52,7 +53,7 @@ fn nothing_is_found_below_what_is_needed() {
     assert!(outcome("vadd.u32.u32.u32 d, a, b;", 1).found.is_empty());
 }
 
-/// The part of `a` stands where the result is wanted, and a shift of `b` is joined with the sum.
+/// The part of `a` is at the right position, and the shift of `b` is joined with the sum.
 #[test]
 fn parts_are_added_where_they_stand() {
     let outcome = outcome("vadd.u32.u32.u32 d.b1, a.b1, b.b0, c;", 3);
@@ -67,7 +68,7 @@ fn parts_are_added_where_they_stand() {
     }
 }
 
-/// The sum without the bit that would carry into the upper half.
+/// A sum whose carry into the upper half is prevented.
 #[test]
 fn sums_of_halves_take_three_operations_without_add2() {
     let outcome = outcome("vadd2.u32.u32.u32 d, a, b, c;", 4);
@@ -94,7 +95,7 @@ fn searches_repeat() {
     assert_eq!(first.values, second.values);
 }
 
-/// Operations are evaluated apart from their sequences.
+/// The evaluation of operations agrees with the evaluation of their sequences.
 #[test]
 fn operations_are_their_sequences() {
     let mut random = Random(1);

@@ -1,4 +1,4 @@
-//! Values that are known so far, each once, with the operation that gives it.
+//! All values known so far, without duplicates, each with the operation that gives it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -28,7 +28,7 @@ impl Node {
     }
 }
 
-/// Values. Two that agree on the whole battery are one.
+/// Known values. Values that agree on the whole battery count as one.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     rows: Vec<Row>,
@@ -54,10 +54,10 @@ impl Values {
         self.known.get(&hash(row)).copied()
     }
 
-    /// Adds a value, and says its number if it is new.
+    /// Adds a value. Returns its number if it is new.
     pub(crate) fn add(&mut self, node: Node, row: Row) -> Option<Id> {
         let id = self.rows.len() as Id;
-        // Whether something holds is no word.
+        // A predicate is never equal to a word.
         let key = hash(&row) ^ u64::from(node.is_predicate());
         let Entry::Vacant(place) = self.known.entry(key) else {
             return None;
@@ -68,13 +68,13 @@ impl Values {
         Some(id)
     }
 
-    /// Forgets the values from a number up, which [`Values::keep`] added.
+    /// Forgets all values from a number on, which [`Values::keep`] added.
     pub(crate) fn forget(&mut self, from: usize) {
         self.rows.truncate(from);
         self.nodes.truncate(from);
     }
 
-    /// Adds a value of which an equal one may be known, until it is forgotten.
+    /// Adds a value until it is forgotten, even if an equal value is known.
     pub(crate) fn keep(&mut self, node: Node) -> Id {
         let row = match node {
             Node::Apply(operation, args) => self.apply(operation, args),
@@ -92,7 +92,7 @@ impl Values {
         known.or_else(|| self.add(Node::Constant(word), row)).unwrap_or_default()
     }
 
-    /// The result of an operation for one input.
+    /// The result of an operation for one test.
     #[inline]
     pub(crate) fn at(&self, operation: Operation, args: [Id; 3], test: usize) -> u32 {
         operation.eval(args.map(|id| self.rows[id as usize][test]))

@@ -1,5 +1,5 @@
-//! Any bytes: reading, checking, fixing and printing must not panic, spans must
-//! lie in the text, and every instruction must survive a round trip.
+//! Any bytes: reading, checking, fixing and printing must not panic, spans must lie in the text,
+//! and every instruction must be the same after printing and reading.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! Any bytes as what a command reads: a file of settings, a baseline, lines of a batch, a text.
-//! The first byte chooses which, the rest is split at a line of dashes into this file and a text
-//! beside it. Run it with `-close_fd_mask=3`, as commands print.
+//! Any bytes as the input of a command: a file of settings, a baseline, the lines of a batch, or a
+//! text. The first byte chooses the command. A line of dashes splits the rest into the command's
+//! file and a text. Run it with `-close_fd_mask=3`, because commands print.
 #![no_main]
 
 use std::fs;
@@ -46,6 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
         "TEXT" => text.clone().into_os_string(),
         _ => word.into(),
     });
-    // A bug that the program would report ends the run, as libFuzzer sees each panic.
+    // Any panic ends the run, even one that the program would report as a bug: libFuzzer sees it
+    // first.
     let _ = vptx::cli::run(words);
 });

@@ -1,6 +1,6 @@
-//! Any bytes as CUDA, or as Python, Mojo, Rust, Julia, Zig or a notebook (by the last byte):
-//! finding and checking `asm` must not panic, spans and fixes must fit the text, and fixing all
-//! there is must come to an end.
+//! Any bytes as CUDA, or as Python, Mojo, Rust, Julia, Zig or a notebook (by the last byte).
+//! Finding and checking `asm` must not panic, spans and fixes must fit the text, and applying all
+//! fixes must end.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
-//! Any two texts, at a line of dashes: a text does not differ from itself; the lines of a
-//! difference lie in their texts, in order; added and removed change places with the texts.
+//! Any two texts, separated by dashes. A text must not differ from itself, the lines of a
+//! difference must lie in their texts, in order, and two exchanged texts must differ exactly if the
+//! texts do.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +15,7 @@ fn check(old: &str, new: &str) -> Option<Vec<Change>> {
         assert!(change.new.as_ref().is_none_or(|part| new.get(part.span.range()).is_some()));
         let (mut old_end, mut new_end) = (0, 0);
         for line in change.hunks.iter().flat_map(|hunk| &hunk.lines) {
-            // Outside of functions, the order makes no difference.
+            // Outside of functions, the order of the lines is not that of the text.
             if part.name.is_empty() {
                 break;
             }

@@ -1,5 +1,6 @@
-//! Any bytes: edits of a text, chosen by its last bytes, are refused or done as a whole. They are
-//! undone exactly, bring no errors, and places move to where they are.
+//! Any bytes: the last bytes choose edits of the text, which are refused or made as a whole. The
+//! inverse restores the text exactly, edits add no errors, and positions are mapped to the right
+//! places.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         let [kind, at, what] = [0, 1, 2].map(|at| usize::from(choice[at]));
         let statement = statements[at % statements.len()];
         let (new, part) = (STATEMENTS[what % STATEMENTS.len()], PARTS[what % PARTS.len()]);
-        // Any of them may be refused.
+        // Any edit may be refused.
         let _ = match (kind % 12, statement.kind()) {
             (0, _) => edits.replace(statement, new),
             (1, _) => edits.remove(statement),

@@ -1,6 +1,6 @@
-//! Any lines as instructions with three values, as `eval --batch` takes them: what is legal is
-//! evaluated alike by the interpreter, by its steps and in columns, its page and record are
-//! written, and nothing panics.
+//! Any lines as instructions with three values, as `eval --batch` takes them. For a legal
+//! instruction, the interpreter, its steps and the evaluation in columns must agree, its page and
+//! record must be written, and nothing may panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any text as what `vptx explain` is asked for, and as an instruction for pictures, functions
-//! and ordinary PTX.
+//! Any text as a subject for `vptx explain`, and as an instruction for pictures, functions and
+//! ordinary PTX.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

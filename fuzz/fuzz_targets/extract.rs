@@ -1,4 +1,4 @@
-//! Any bytes as a binary or an archive: no panic, and texts within the limit.
+//! Any bytes as a binary or an archive: nothing may panic, and texts must stay within the limit.
 #![no_main]
 
 use std::io::Cursor;

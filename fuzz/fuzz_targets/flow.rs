@@ -1,6 +1,6 @@
-//! Any bytes: names resolve to what the text has, flow stays inside of its function, video
-//! instructions have their parts inside of their statement, and a symbol that is renamed is
-//! renamed everywhere.
+//! Any bytes: names must resolve to names in the text, flow must stay inside its function, the
+//! parts of video instructions must lie inside their statements, and renaming a symbol must rename
+//! all its uses.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! Any bytes: formatting either refuses, or gives what stays as it is when it
-//! is formatted again, and has the same tokens outside video instructions. The normal form
-//! is formatted, and its own normal form.
+//! Any bytes: the formatter either refuses the text, or its result is unchanged when it is
+//! formatted again, and has the same tokens outside of video instructions. The normal form is
+//! formatted already, and is equal to its normal form.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(tokens(&text), tokens(&once));
     assert_eq!(format(&once, &options).expect("it was formatted before"), once);
     assert_eq!(format_edits(&once, &options), Ok(vec![]));
-    // It refuses more, such as statements without `;`.
+    // The normal form is refused for more texts, such as statements without `;`.
     let Ok(form) = form else {
         return;
     };

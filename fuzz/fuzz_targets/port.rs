@@ -1,5 +1,5 @@
-//! Any bytes as a CUDA source: each change of `asm` to a call fits the text. If all statements were
-//! read, nothing is left to change in what comes out.
+//! Any bytes as a CUDA source: each change of an `asm` to a call must fit the text. If all
+//! statements were read, porting the result again must change nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = source::decode(bytes.to_vec());
     let ported = port(&text, "vptx_video.h", &mut Header::new(Semantics::Manual));
     let once = ported.text(&text);
-    // In a statement that is not well-formed, another one may be.
+    // A malformed statement may contain another one.
     if !skipped_in(&text, Host::C).is_empty() {
         return;
     }

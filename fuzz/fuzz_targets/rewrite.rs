@@ -1,5 +1,5 @@
-//! Any bytes: rewriting does not panic; a text without errors has no video
-//! instructions left where it was rewritten, and brings no findings.
+//! Any bytes: rewriting must not panic. If a text has no errors, the rewritten parts must have no
+//! video instructions and no new findings.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes: what is found must not depend on passing over ordinary statements,
-//! nor the layout on passing over tokens.
+//! Any bytes: the findings must be the same whether ordinary statements are skipped or read, and
+//! the layout must be the same whether tokens are skipped or read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any messages to the language server, most of them nearly right: no panic, and one answer
-//! for each request.
+//! Any messages to the language server, most of them nearly valid: nothing may panic, and each
+//! request must get one answer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,7 @@ const METHODS: &[&str] = &[
     "workspace/didChangeConfiguration",
 ];
 
-/// Bytes that choose what is sent.
+/// Bytes that choose the messages.
 struct Choices<'b>(&'b [u8]);
 
 impl Choices<'_> {

@@ -1,4 +1,4 @@
-//! Any bytes: the tree holds every one of them, nodes nest, and views never panic.
+//! Any bytes: the tree must contain every byte, nodes must nest, and views must not panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

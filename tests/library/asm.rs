@@ -1,9 +1,8 @@
-//! The PTX in the `asm` statements of CUDA, `OpenCL` and C++. Its findings and their
-//! places are compared with expectations written beside the statements of
-//! `fixtures/asm`, and with the findings of the same instructions as plain PTX.
+//! The PTX in the `asm` statements of CUDA, `OpenCL` and C++. Its findings and their positions are
+//! compared with expectations written beside the statements of `fixtures/asm`, and with the
+//! findings on the same instructions as plain PTX.
 //!
-//! `VPTX_SAMPLES` sets how many times as many random statements to try, and `VPTX_ASM_SEED`
-//! selects them.
+//! `VPTX_SAMPLES` multiplies the number of random statements, and `VPTX_ASM_SEED` selects them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,7 +53,8 @@ impl Expected {
         }
     }
 
-    /// The place of the finding in a part of a text. It must occur exactly once.
+    /// The range of the finding in a part of a text. The expected text must occur exactly once in
+    /// the part.
     pub(crate) fn place(&self, source: &str, region: &Range<usize>) -> Range<usize> {
         let whole = format!("{}{}{}", self.before, self.span, self.after);
         let mut found = source[region.clone()].match_indices(&whole);
@@ -72,7 +72,8 @@ pub(crate) struct Case {
     pub(crate) expected: Vec<Expected>,
 }
 
-/// The cases of a file: each reaches from its `// expect:` or `# expect:` lines to the next.
+/// The cases of a file. Each reaches from its lines `// expect:` or `# expect:` to the next such
+/// lines.
 pub(crate) fn cases(source: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let (mut at, mut inside) = (0, false);
@@ -146,8 +147,8 @@ fn the_corpus_has_the_findings_written_in_it() {
 
 // Random instructions.
 
-/// A part of an instruction's text: fixed text, or an operand that can become one of
-/// the `asm`.
+/// A part of an instruction's text: fixed text, or an operand that may become an operand of the
+/// `asm`.
 #[derive(Clone)]
 pub(crate) enum Item {
     Text(String),
@@ -231,7 +232,7 @@ fn source(random: &mut Random, lane_count: usize) -> Value {
     value
 }
 
-/// A legal instruction.
+/// A random legal instruction, which can still be changed.
 pub(crate) fn draft(random: &mut Random) -> Draft {
     let mut types: Vec<String> = (0..3).map(|_| random.one_of(&TYPES).to_owned()).collect();
     let mut modifiers = Vec::new();
@@ -363,7 +364,7 @@ const ODD_OPERANDS: &[&str] = &[
     "!p",
 ];
 
-/// Declarations, some of them not as the instruction needs.
+/// Declarations of registers; some do not fit the instruction.
 pub(crate) const DECLARATIONS: &[&str] = &[
     ".reg .f32 t0; ",
     ".reg .b64 t0, %r5;\n",
@@ -378,7 +379,7 @@ const MISSPELT: &[&str] = &[
     "Vset", "vmax_4", "vsubb",
 ];
 
-/// Puts a mistake into the instruction.
+/// Adds a mistake to the instruction.
 pub(crate) fn spoil(random: &mut Random, draft: &mut Draft) {
     let count = draft.modifiers.len();
     let at = random.below(count.max(1));
@@ -475,9 +476,9 @@ impl Draft {
         items
     }
 
-    /// Whether the instruction lacks the signs that tell PTX from other assembler code.
-    /// Two types in a row of modifiers are such a sign. So is a mnemonic of ours with
-    /// an operand of the `asm`, in a line that ends with `;` and has no `%%`.
+    /// Whether the instruction lacks the signs that distinguish PTX from other assembler code. One
+    /// such sign is two types in a row of modifiers. Another is a line that has a video mnemonic
+    /// and an operand of the `asm`, ends with `;`, and has no `%%`.
     pub(crate) fn is_doubtful(&self, plain: &str) -> bool {
         let whole = self.modifiers.iter().take_while(|modifier| !modifier.contains(' '));
         let types = whole.filter(|modifier| TYPES.contains(&modifier.as_str())).count();
@@ -498,17 +499,18 @@ struct Slot {
     name: Option<String>,
 }
 
-/// The decoded text of the `asm`, with the position in it of each place of the plain
-/// text.
+/// The decoded text of the `asm`, and for each position in the plain text the position in the
+/// decoded text.
 struct Template {
     chars: Vec<char>,
-    /// By offset in the plain text: the start of the text that starts there.
+    /// For a part of the plain text that starts at an offset, its start in `chars`.
     starts: BTreeMap<usize, usize>,
-    /// By offset in the plain text: the end of the text that ends there.
+    /// For a part of the plain text that ends at an offset, its end in `chars`.
     ends: BTreeMap<usize, usize>,
 }
 
-/// Plain PTX as the text of an `asm` with operands. `%=` already is such text.
+/// Writes plain PTX as the text of an `asm` with operands: `%` is doubled. `%=` stays, since it is
+/// already such text.
 pub(crate) fn percents(text: &str) -> Vec<char> {
     let mut chars = Vec::new();
     let mut rest = text.chars().peekable();
@@ -557,7 +559,7 @@ impl Template {
     }
 }
 
-/// The style of the literals.
+/// How literals are written: the chances, in percent, of escapes, cuts and so on.
 pub(crate) struct Style {
     escape: usize,
     cut: usize,
@@ -601,7 +603,7 @@ impl Style {
                 "// on \\\n and on\n",
                 "/* vadd4 %0;\n */",
             ]);
-            // A comment to the line's end cannot stand in a macro.
+            // A macro cannot contain a `//` comment.
             if !(self.in_macro && trivia.contains("//")) {
                 return if self.in_macro { continued(trivia) } else { trivia };
             }
@@ -609,7 +611,7 @@ impl Style {
     }
 }
 
-/// The same text with every line continued.
+/// The same white space or comment for a macro: a backslash continues each line.
 fn continued(trivia: &'static str) -> &'static str {
     match trivia {
         "\n" => " \\\n",
@@ -626,7 +628,7 @@ enum Piece {
     Raw(&'static str),
 }
 
-/// Writes the decoded text as string literals. Returns the place of each character.
+/// Writes the decoded text as string literals. Returns the range of each character.
 pub(crate) fn write_literals(
     random: &mut Random,
     style: &Style,
@@ -635,7 +637,7 @@ pub(crate) fn write_literals(
 ) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut piece = open(random, style, out);
-    // Digits that an escape before them would swallow.
+    // Accepts the digits that would become a part of the escape before them.
     let mut taken: fn(char) -> bool = |_| false;
     for &c in chars {
         let ends_raw = matches!(piece, Piece::Raw(delimiter)
@@ -648,7 +650,7 @@ pub(crate) fn write_literals(
             out.push_str(trivia);
             let at = out.len();
             piece = open(random, style, out);
-            // A prefix right after a literal would be its suffix.
+            // A prefix directly after a literal would be read as a suffix of that literal.
             if !out[at..].starts_with('"') && matches!(trivia, "" | "\\\n" | "\\\r\n") {
                 out.insert(at, ' ');
             }
@@ -699,8 +701,8 @@ fn close(piece: &Piece, out: &mut String) {
     }
 }
 
-/// Writes a character as an escape. Returns a test for characters that the escape would
-/// swallow.
+/// Writes a character as an escape. Returns a test for characters that would become a part of the
+/// escape.
 fn escape(random: &mut Random, style: &Style, c: char, out: &mut String) -> fn(char) -> bool {
     let code = c as u32;
     let simple = match c {
@@ -716,7 +718,7 @@ fn escape(random: &mut Random, style: &Style, c: char, out: &mut String) -> fn(c
     let (text, taken): (String, fn(char) -> bool) = match (simple, random.below(6)) {
         (Some(simple), 0..=2) => (simple.into(), |_| false),
         (_, 0 | 3) => (format!("\\{code:03o}"), |_| false),
-        // Three digits end an octal escape.
+        // An octal escape has at most three digits.
         (_, 1) if code < 64 => (format!("\\{code:o}"), |next| next.is_digit(8)),
         (_, 4) => (format!("\\x{code:06X}"), |next| next.is_ascii_hexdigit()),
         _ => (format!("\\x{code:x}"), |next| next.is_ascii_hexdigit()),
@@ -745,7 +747,7 @@ const KEYWORDS: &[&str] = &[
     "asm /* ( */ volatile",
 ];
 
-/// Expressions: first those that can be read and written, then those that can only be
+/// Expressions for operands: first those that can be read and written, then those that can only be
 /// read.
 const EXPRESSIONS: &[&str] = &[
     "d",
@@ -768,7 +770,7 @@ const EXPRESSIONS: &[&str] = &[
 ];
 const WRITABLE: usize = 9;
 
-/// Statements before and after the instruction that do not affect it.
+/// Statements before the instruction that do not affect it.
 pub(crate) const BEFORE: &[&str] = &[
     "",
     "",
@@ -787,7 +789,7 @@ pub(crate) const BEFORE: &[&str] = &[
     ".reg .pred p;\n",
     "bar.sync 0; { .reg .pred %p1; ",
 ];
-/// The number of them that declare nothing.
+/// The number of statements in [`BEFORE`] that declare nothing.
 pub(crate) const UNDECLARED: usize = 13;
 pub(crate) const AFTER: &[&str] = &[
     "",
@@ -804,7 +806,7 @@ pub(crate) const AFTER: &[&str] = &[
     "\n",
 ];
 
-/// Other lines of a source; each is whole lines.
+/// Other lines of a source.
 const AROUND: &[&str] = &[
     "#include <cuda_runtime.h>",
     "#include <a\"b>",
@@ -832,15 +834,15 @@ const AROUND: &[&str] = &[
     "// on \\\nasm(\"vadd4.u32 %0;\")",
 ];
 
-/// By offset in a plain text: the place in a source of what starts, or ends, there.
+/// For offsets in a plain text, the positions in a source of the parts that start or end there.
 pub(crate) struct Places {
     pub(crate) starts: BTreeMap<usize, usize>,
     pub(crate) ends: BTreeMap<usize, usize>,
 }
 
 impl Places {
-    /// The place in the source of a place of the plain text. An empty place may be
-    /// after the text before it, or before the text after it.
+    /// The range in the source for a span of the plain text. An empty span may correspond to the
+    /// end of the text before it or to the start of the text after it.
     fn spans(&self, span: Span) -> Vec<Range<usize>> {
         let range = span.range();
         let start = self.starts.get(&range.start).copied();
@@ -863,15 +865,15 @@ impl Places {
             && plain.labels.iter().zip(&found.labels).all(|(p, f)| here(p.span, f.span))
     }
 
-    /// The findings of a plain text, each with the same finding of a source, which has no others.
-    /// Empty if the source is doubtful and has none.
+    /// Pairs each finding of a plain text with the same finding of a source. The source must have
+    /// no other findings. Empty if the source is doubtful and has no findings.
     pub(crate) fn pairs(
         &self,
         (plain, expected): (&str, Vec<Diagnostic>),
         (source, mut found): (&str, Vec<Diagnostic>),
         is_doubtful: bool,
     ) -> Vec<(Diagnostic, Diagnostic)> {
-        // Bare statements need not declare anything.
+        // Bare statements need no declarations, so the plain text has no such findings.
         found.retain(|it| it.code != Code::UndeclaredRegister);
         if is_doubtful && found.is_empty() {
             return Vec::new();
@@ -894,21 +896,20 @@ impl Places {
     }
 }
 
-/// A plain instruction and the same in a source.
+/// A plain instruction, and the same instruction in a source.
 struct Pair {
     plain: String,
     source: String,
-    /// The place in the source of each character of the `asm` text.
+    /// The range in the source of each character of the `asm` text.
     places: Vec<Range<usize>>,
     template: Template,
-    /// The start of the literals in the source.
+    /// The offset in the source where the literals start.
     open: usize,
-    /// The text around the instruction in the `asm`.
+    /// The texts in the `asm` before and after the instruction.
     before: &'static str,
     after: &'static str,
     slots: Vec<Slot>,
-    /// Whether the text may be for another assembler, so that no findings are right,
-    /// too.
+    /// Whether the text may be for another assembler, so that a check may also find nothing.
     doubtful: bool,
 }
 
@@ -930,7 +931,8 @@ impl Pair {
                 Item::Operand(number) => WORDS[*number],
             })
             .collect();
-        // Text after an unfinished statement, or after braces, would be part of it.
+        // Further text would become a part of an unfinished statement, or of a statement after
+        // braces.
         let alone = !plain.trim_end().ends_with(';');
         let befores = if declared { &BEFORE[..UNDECLARED] } else { BEFORE };
         let before = random.one_of(befores);
@@ -977,11 +979,12 @@ impl Pair {
         Pair { plain, source, places, template, open, before, after, slots, doubtful }
     }
 
-    /// The findings of the plain text, each with the same finding of the source. Empty
-    /// if the source may be for another assembler.
+    /// Pairs each finding of the plain text with the same finding of the source. Empty if the
+    /// source may be for another assembler and has no findings.
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
         let mut plain = check_ptx(&self.plain);
-        // The rest that a line end cut off may be no statement of ours.
+        // After a line break inside a statement, the rest of it may not count as a video
+        // instruction.
         plain.retain(|finding| {
             finding.code != Code::MissingSemicolon || finding.statement.is_some()
         });
@@ -995,7 +998,7 @@ impl Pair {
         places.pairs((&self.plain, plain), (&self.source, found), self.doubtful)
     }
 
-    /// The instruction read back from the `asm` of a source, with plain names.
+    /// The instruction that the `asm` of a source contains, with plain names of operands.
     fn plain_again(&self, source: &str) -> String {
         let text = decode(&source[self.open..]);
         let mut plain = String::new();
@@ -1025,8 +1028,8 @@ impl Pair {
     }
 }
 
-/// The operands of an `asm`: the slots of the instruction's operands, and the tokens of
-/// the operand lists. A written operand is an output that is also read.
+/// The operands of an `asm`: the number and name of each operand of the instruction, and the tokens
+/// of the operand lists. A written operand is an output that is also read.
 fn operand_lists(random: &mut Random, written: &[bool]) -> (Vec<Slot>, Vec<String>) {
     let mut outputs: Vec<Option<usize>> = Vec::new();
     let mut inputs: Vec<Option<usize>> = Vec::new();
@@ -1120,7 +1123,7 @@ fn skip_trivia(source: &str, mut at: usize) -> usize {
     }
 }
 
-/// Decodes a literal that starts after its quote; gives its end.
+/// Decodes a literal from the character after its quote, and returns the literal's end.
 fn plain_literal(source: &str, mut at: usize, text: &mut String) -> usize {
     let mut chars = Vec::new();
     loop {
@@ -1214,7 +1217,8 @@ fn random_statements_have_the_findings_of_plain_ptx() {
     assert!(codes.len() > 40, "{codes:?}");
 }
 
-/// Codes and severities, in order, without undeclared registers: bare statements have none.
+/// Codes and severities, sorted. Undeclared registers are left out, because bare statements declare
+/// none.
 pub(crate) fn kinds(findings: &[Diagnostic]) -> Vec<(&'static str, Severity)> {
     let counted = findings.iter().filter(|it| it.code != Code::UndeclaredRegister);
     let mut kinds: Vec<_> = counted.map(|found| (found.code.text(), found.severity)).collect();
@@ -1267,9 +1271,9 @@ fn fixes_do_what_they_do_in_plain_ptx() {
     assert!(tried > count / 20, "{tried} of {count}");
 }
 
-// Any text.
+// Arbitrary texts.
 
-/// The laws for any text.
+/// Checks what must hold for any text.
 fn hold(source: &str) {
     for dialect in [Dialect::Documented, Dialect::Ptxas] {
         let inside = |span: Span| source.get(span.range()).is_some();
@@ -1407,14 +1411,15 @@ fn any_mixture_is_read() {
 #[test]
 fn the_corpus_can_end_anywhere() {
     for (start, (_, source)) in corpus("asm").into_iter().enumerate() {
-        // Every seventh place: the sources are much alike.
+        // Cuts each source only at every seventh position, because the sources are similar.
         for (end, _) in source.char_indices().skip(start % 7).step_by(7) {
             hold(&source[..end]);
         }
     }
 }
 
-/// Advice on an operand is about its direction, and names nothing that `asm` lacks.
+/// Advice on an operand depends on the operand's direction, and suggests nothing that `asm` cannot
+/// express.
 #[test]
 fn advice_fits_the_operand() {
     let help = |text: &str, operands: &str| -> Vec<String> {
@@ -1441,7 +1446,7 @@ fn advice_fits_the_operand() {
     ] {
         assert_eq!(help(add, &format!(": \"=r\"(d) : \"{input}\"(a)")), [advice]);
     }
-    // Operands are words or addresses; a predicate is declared and set in the text.
+    // An operand is a word or an address. A predicate must be declared and set in the text.
     let guarded = help("@%2 vadd.u32.u32.u32 %0, %1, 1;", ": \"=r\"(d) : \"r\"(a), \"r\"(b)");
     let set = "an operand is never a predicate; set one in the text: `.reg .pred p; setp.ne.u32 p, \
                %2, 0;`";
@@ -1453,7 +1458,8 @@ fn advice_fits_the_operand() {
     assert_eq!(check_cuda(&format!("asm(\"{followed}\" : \"=r\"(d) : \"r\"(a), \"r\"(b));")), []);
 }
 
-/// A constraint that names the place of another operand has the type of that one.
+/// If a constraint is the number of another operand, the operand has the type of that other
+/// operand.
 #[test]
 fn operands_in_one_place_have_one_type() {
     let wide = |own: &str, place: usize| {

@@ -1,5 +1,5 @@
-//! Columns give what the interpreter gives, also for random programs, which are less regular than
-//! those of instructions.
+//! Evaluation in columns gives the results of the interpreter, also for random programs, which are
+//! less regular than the programs of instructions.
 
 use crate::support::random::Random;
 use vptx::Instruction;
@@ -13,7 +13,7 @@ fn word(random: &mut Random) -> u32 {
     *random.pick(&[word, word, word & 0x3f, edge])
 }
 
-/// Adds a random step, if it is legal and its range is small enough.
+/// Adds a random step if it is legal and its range is small.
 fn step(builder: &mut ProgramBuilder, values: &[Value], random: &mut Random) -> Option<Value> {
     const COMPARES: [Compare; 6] =
         [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge];
@@ -61,7 +61,7 @@ fn program(random: &mut Random) -> Program {
     values.push(constant.expect("a narrow constant"));
     for _ in 0..2 + random.below(10) {
         values.extend(step(&mut builder, &values, random));
-        // Mostly uses the last value next.
+        // The last value is added again, so that later steps mostly use it.
         values.extend(values.last().copied());
     }
     let last = values[values.len() - 1];
@@ -84,7 +84,7 @@ fn random_programs_give_what_the_interpreter_gives() {
             assert_eq!(d, program.eval(a, b, c), "{a:#x} {b:#x} {c:#x}\n{program}");
         }
     }
-    // Otherwise this tests the interpreter against itself.
+    // Without a plan, the test would compare the interpreter with itself.
     assert!(planned > 2000, "{planned}");
 }
 
@@ -103,7 +103,7 @@ const EDGES: [u32; 12] = [
     0xff01_fe20,
 ];
 
-/// Tests texts of all types under all semantics, and skips those that are no instructions.
+/// Tests texts of all types under all semantics, and skips texts that are not instructions.
 #[test]
 fn forms_give_what_the_interpreter_gives() {
     let scalar = [
@@ -208,7 +208,7 @@ fn forms_give_what_the_interpreter_gives() {
     assert!(read > 2000, "{read}");
 }
 
-/// On either side of the lengths that loops and chunks have.
+/// Lengths just below, at and above the lengths of loops and chunks.
 const LENGTHS: [usize; 13] =
     [0, 1, 15, 16, 17, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 2 * 4096 + 17];
 

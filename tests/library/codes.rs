@@ -1,5 +1,4 @@
-//! Every code has a page and a fixture, both give that code, and every fix keeps its
-//! promise.
+//! Every code has a page and a fixture, whose findings have that code, and every fix is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,14 +12,14 @@ use vptx::video::Semantics;
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
-/// Findings beside the one a fixture is for: the checker reports one mistake twice.
+/// For some codes, another code that the fixture also has: the checker reports one mistake twice.
 const COMPANIONS: &[(Code, Code)] = &[
     (Code::ForeignComparison, Code::MissingComparison),
     (Code::VersionTooLow, Code::TargetAboveVersion),
 ];
 
-/// The findings in a text that belong to a code. The results of an instruction, what is written
-/// before it and read behind it, or costs is a matter of its own.
+/// The findings in a text that concern a code. Findings about results, costs, and data flow are
+/// left out, unless the code is one of them.
 fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut found = check(text, &options(code, dialect));
     let is_about_flow = |code| [Code::UnwrittenSource, Code::UnreadResult].contains(&code);
@@ -30,7 +29,7 @@ fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     found
 }
 
-/// The default rules and the one of the code.
+/// Options with the default rules and the rule of the code.
 fn options(code: Code, dialect: Dialect) -> CheckOptions {
     CheckOptions::default()
         .with_dialect(dialect)
@@ -55,13 +54,13 @@ fn files(path: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// The two fenced blocks of a page, each as info string and text.
+/// The two fenced blocks of a page. Each is an info string and a text.
 struct Page<'a> {
     example: (&'a str, String),
     fix: (&'a str, String),
 }
 
-/// A part of a page: its prose, and its fenced blocks as info string and text.
+/// A part of a page: its prose, and its fenced blocks. Each block is an info string and a text.
 #[derive(Default)]
 struct Section<'a> {
     heading: &'a str,
@@ -209,8 +208,8 @@ fn fixtures_yield_their_code() {
     }
 }
 
-/// Text that ptxas accepts is no finding when ptxas sets the rules; text that it
-/// refuses is one under any.
+/// The `ptxas` dialect has no findings on text that ptxas accepts. Text that ptxas refuses has
+/// findings in both dialects.
 #[test]
 fn fixtures_in_the_ptxas_dialect() {
     let lenient = [
@@ -236,8 +235,8 @@ fn fixtures_in_the_ptxas_dialect() {
     }
 }
 
-/// The new place of an offset after the fix. Replaced text moves to the start of the
-/// replacement.
+/// The new position of an offset after the fix. An offset inside replaced text moves to the start
+/// of the replacement.
 fn moved(fix: &Fix, offset: u32) -> u32 {
     let mut place = offset;
     for edit in fix.edits.iter().filter(|edit| edit.span.start < offset) {
@@ -264,7 +263,7 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
     diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
-/// The shortcomings of a fix.
+/// The faults of a fix.
 fn broken(
     code: Code,
     text: &str,
@@ -290,7 +289,7 @@ fn broken(
     let mut allowed = places(before, |offset| moved(fix, offset));
     let left = places(&after, |offset| offset);
 
-    // Several findings may move to the same place. One of them must disappear.
+    // The fix may move several findings to one position. One of these findings must disappear.
     let own = (before[at].code, moved(fix, before[at].span.start));
     let count = allowed.get_mut(&own).expect("it was counted");
     *count -= 1;
@@ -313,15 +312,15 @@ fn broken(
     broken.into_iter().map(|problem| format!("{problem}\n{fixed}")).collect()
 }
 
-/// A result that a safe fix changes, if there is one.
+/// A description of a result that a safe fix changes, if there is one.
 fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
-    // The replacements are ordinary PTX, and other tests prove them.
+    // These fixes write ordinary PTX, and other tests prove it.
     if is_about_asm(code) || [Code::EmulatedInstruction, Code::UnfusedInstructions].contains(&code)
     {
         return None;
     }
     let ((before, _), (after, _)) = (vptx::parse(text), vptx::parse(fixed));
-    // Instructions with errors compute nothing. Some fixes remove the errors.
+    // Instructions with errors have no result, and some fixes remove errors.
     if before.statements().len() != after.statements().len() {
         return Some("statements come or go".into());
     }
@@ -329,7 +328,7 @@ fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
         let seed = name.bytes().fold(round.wrapping_mul(0x9e37_79b9) | 1, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193).rotate_left(13)
         });
-        // Results mostly differ at the edges.
+        // Results differ most often for words at the edges.
         match seed % 5 {
             0 => 0xffff_ffff,
             1 => 0x8000_0000,
@@ -361,7 +360,7 @@ fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
     None
 }
 
-/// The table of rules names exactly the fixes that there are.
+/// The table of rules names exactly the kinds of fixes that exist.
 #[test]
 fn fixes_are_of_the_kinds_that_the_table_says() {
     for &code in Code::ALL {
@@ -412,13 +411,13 @@ fn every_fix_leaves_valid_code() {
     assert!(fixes > 100, "only {fixes} fixes were tried");
 }
 
-/// After the fix for emulated instructions, there is nothing left to report about them.
+/// After the fix for emulated instructions, the text has no such findings.
 #[test]
 fn cost_fixes_are_valid() {
     for (code, fixes) in [
         // The result of `vadd.sat` differs between semantics.
         (Code::EmulatedInstruction, [2, 1]),
-        // That of `.h1` does.
+        // The result of a merge into `.h1` differs between semantics.
         (Code::UnfusedInstructions, [2, 1]),
     ] {
         let text = fixture_text(code);
@@ -472,7 +471,7 @@ fn what_is_found_can_be_suppressed() {
     assert!(written > 200, "{written}");
 }
 
-/// What a library that prints findings with miette sees.
+/// miette sees the same code, help, severity and label of a finding.
 #[test]
 fn findings_are_those_of_miette() {
     let text = "vadd.u32.u32 d, a, b;\nvinterleave2.u32.u32.u32 d, a, b;\n";
@@ -493,7 +492,7 @@ fn findings_are_those_of_miette() {
     assert_eq!((&told[0].0, told[0].2), (&code("V104"), error));
     let url = miette::Diagnostic::url(&found[0]).map(|url| url.to_string());
     assert!(url.as_ref().is_some_and(|url| url.ends_with("MissingType")), "{url:?}");
-    // Nothing is near this name.
+    // No mnemonic is similar to this name.
     let help = "`vptx explain` lists the video instructions".to_owned();
     assert_eq!(told[1], (code("V101"), Some(help), error, (22, 12)));
 }

@@ -1,4 +1,4 @@
-//! Test vectors are legal, complete, and notice wrong implementations.
+//! Test vectors are legal and complete, and they reveal wrong implementations.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,13 +11,13 @@ use vptx::conformance::{Vector, Vectors};
 use vptx::isa::Mnemonic;
 use vptx::video::{self, Deviation, Semantics};
 
-/// Mnemonic and modifiers.
+/// The mnemonic and the modifiers.
 fn head(vector: &Vector) -> String {
     let text = vector.instruction.to_string();
     text.split(' ').next().expect("a mnemonic").to_string()
 }
 
-/// The line of the manual's syntax: modifiers by their roles, not by their values.
+/// The line of the manual's syntax that the vector belongs to, without the values of modifiers.
 fn line(vector: &Vector) -> (Mnemonic, *const vptx::isa::Form) {
     (vector.instruction.mnemonic(), std::ptr::from_ref(vector.instruction.form()))
 }
@@ -26,8 +26,8 @@ fn line(vector: &Vector) -> (Mnemonic, *const vptx::isa::Form) {
 fn each_shape_comes_once_before_any_comes_twice() {
     let expected: BTreeSet<String> = rows()
         .flat_map(|(form, mnemonic)| {
-            // The type of a part of the destination is no modifier, so a merge has the same
-            // head as a whole word.
+            // The part in the destination is not a modifier. The text of the head is therefore the
+            // same for a merge and for a whole word.
             let merge = form.destination == vptx::isa::Destination::Part;
             heads(form, mnemonic).into_iter().map(move |head| format!("{head} {merge}"))
         })
@@ -72,7 +72,7 @@ fn vectors_are_legal_and_true() {
     }
 }
 
-/// The results that were recorded from the code of ptxas, and from the manual.
+/// Vectors have the results that were recorded from the code of ptxas and from the manual.
 #[test]
 fn recorded_results_are_those_of_vectors() {
     let mut count = 0;
@@ -98,9 +98,9 @@ fn deviations_come_early() {
             .collect();
         let mut expected: BTreeSet<Deviation> = all.iter().copied().collect();
         match mnemonic {
-            // A distance is never negative, which C3 and C4 are about.
+            // C3 and C4 are about negative values, but a distance is never negative.
             Mnemonic::Vabsdiff => expected.retain(|it| !matches!(it.text(), "C3" | "C4")),
-            // A minimum or maximum is never above a word, which C2 is about.
+            // C2 is about values above a word, but a minimum or maximum never is.
             Mnemonic::Vmin | Mnemonic::Vmax => expected.retain(|it| it.text() != "C2"),
             _ => {}
         }
@@ -122,7 +122,7 @@ fn seeds_and_mnemonics_decide_all() {
     assert!(Vectors::new(&both, 3).zip(Vectors::new(&other, 3)).take(300).all(|(x, y)| x == y));
 }
 
-/// Wrong readings of an instruction, each another instruction.
+/// Instructions that result if a modifier or operand is misread, each with the mistake.
 fn misread(text: &str) -> Vec<(&'static str, String)> {
     let (head, operands) = text.split_once(' ').expect("operands");
     let (mnemonic, modifiers) = head.split_once('.').expect("types");
@@ -174,7 +174,7 @@ fn misread(text: &str) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Whether any of many inputs tells two instructions apart.
+/// Whether two instructions have different results for any of many inputs.
 fn differ(one: &Instruction, other: &Instruction) -> bool {
     let mut random = Random(1);
     let programs = [one, other].map(|it| it.lower(Semantics::Manual));
@@ -185,8 +185,8 @@ fn differ(one: &Instruction, other: &Instruction) -> bool {
     })
 }
 
-/// For each shape and each wrong reading of it that is an instruction of another meaning, some
-/// vector shows that it is wrong.
+/// For each shape of an instruction and each misreading that changes the meaning, some vector shows
+/// the mistake.
 #[test]
 fn wrong_readings_are_noticed() {
     let mut noticed: HashMap<(String, &str, String), Option<[Instruction; 2]>> = HashMap::new();

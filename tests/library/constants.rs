@@ -1,4 +1,4 @@
-//! Scalar instructions on registers that hold a known constant.
+//! Scalar instructions on registers that are known to hold a constant.
 
 use crate::support::EDGES;
 use vptx::backend::ptx::{Arg, Outcome, RewriteOptions, Sequence, rewrite};
@@ -51,17 +51,17 @@ fn moved_constants_are_known() {
         "mov.u32 %r5, 64; @%p1 vabsdiff.u32.u32.u32 %r6, %r5, %r5;",
         "mov.u32 %r5, 64; ld.global.v2.u32 {%r6, %r7}, [%rd1]; setp.eq.u32 %p1|%p2, %r5, %r6;",
         "mov.u32 %r5, 64 + 1;",
-        // The last one counts, and the same one on all paths.
+        // The last write counts, or equal writes on all paths.
         "mov.u32 %r5, a; mov.u32 %r5, 65;",
         "mov.u32 %r5, a; { mov.u32 %r5, 65; }",
         "mov.u32 %r5, 64; @%p1 bra L; mov.u32 %r5, a; mov.u32 %r5, 64; L:",
         "mov.u32 %r6, 64; @%p1 bra L; mov.u32 %r6, 64; L: mov.u32 %r5, %r6; mov.u32 %r6, a;",
-        // Another register of the same name.
+        // The inner register has the same name, but is another register.
         "mov.u32 %r5, 64; { .reg .b32 %r5; mov.u32 %r5, 65; }",
     ] {
         assert!(!reads_b(&format!("{moves}\n{ADD}")), "{moves}");
     }
-    // Registers without a range, and those of the function's head.
+    // A register that is declared alone, and a register from the function's head.
     for register in ["e", "%q1"] {
         let body = format!("mov.u32 {register}, 64;\n{}", ADD.replace("%r5", register));
         assert!(!reads_b(&body), "{body}");
@@ -87,20 +87,20 @@ fn other_registers_are_not_known() {
         "mov.u32 %r5, 64; L: add.u32 %r5, %r5, 1;",
         "mov.u32 %r5, 64; /* , */ add.u32 %r5, %r5, 1;",
         "mov.u32 %r5, 64; call (%r5), g, (%r6);",
-        // A comment never makes one.
+        // A comment is never a `mov` of a constant.
         "// mov.u32 %r5, 64;\nadd.u32 %r5, %r5, 1;",
         "mov.u32 /* %r5, 1; */ %r5, %r6; /* mov.u32 %r5, 1; */",
         "mov.u32 %r5, 1.0;",
     ] {
         assert!(reads_b(&format!("{moves}\n{ADD}")), "{moves}");
-        // Nor if the other write comes later in a loop.
+        // The constant is also unknown if the other write comes later in a loop.
         if let Some((first, later)) = moves.split_once("64; ") {
             let later = |end: &str| format!("{first}64; again: {ADD}\n{later}\n{end}");
             assert!(reads_b(&later("@%p2 bra again;")), "{moves}");
             assert!(!reads_b(&later("")), "{moves}");
         }
     }
-    // The caller writes a parameter.
+    // The caller writes a parameter, so the constant is unknown.
     let parameter = ADD.replace("%r5", "%q1");
     assert!(reads_b(&format!("@%p1 bra L; mov.u32 %q1, 64; L: {parameter}")));
     let far = "add.u32 %r6, %r6, %r7;\n".repeat(60);
@@ -110,13 +110,13 @@ fn other_registers_are_not_known() {
         |found: &Sequence| found.lines().iter().any(|it| it.args().contains(&Arg::Input(Input::B)));
     let single = RewriteOptions::default().with_regions(false);
     assert!(reads(&only(&format!("mov.u32 %r5, 64; {ADD}"), single)));
-    // Another function does not count.
+    // A write in another function does not count.
     let other = function("mov.u32 %r5, 64;")
         + &function(ADD)[".version 8.8\n.target sm_90\n".len()..].replace("f(", "g(");
     assert!(reads(&sequence(&other, &RewriteOptions::default())));
 }
 
-/// The sequence is that of the constant itself.
+/// The sequence is the same as if the instruction had the constant itself as its operand.
 #[test]
 fn sequences_are_those_of_constants() {
     for (instruction, value) in [
@@ -145,8 +145,8 @@ fn sequences_are_those_of_constants() {
     }
 }
 
-/// These have the same constants, and not the same registers. No sequence for the constants is
-/// shorter.
+/// These instructions have the same constants as each other but different registers. No sequence
+/// that uses the constants is shorter.
 #[test]
 fn other_forms_keep_their_registers() {
     let text = function(
@@ -161,8 +161,8 @@ fn other_forms_keep_their_registers() {
     assert_eq!(written(options), single);
 }
 
-/// The same constants stand in the second as in the first. Only the second has no constant of its
-/// own, and so a measured cost.
+/// Both instructions compute with the same constants. Only the second has no constant as an
+/// operand, so only the second has a measured cost.
 #[test]
 fn the_order_of_forms_does_not_matter() {
     let own = "vadd.s32.s32.s32.sat.min c, a, %r5, 64;";

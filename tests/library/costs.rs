@@ -1,5 +1,5 @@
-//! The measured costs: a table in the documentation, a chart, and what is written for them.
-//! `tests/live/costs.rs` measures them.
+//! The measured costs: a table in the documentation, a chart, and the sequences for them.
+//! `tests/live/costs.rs` measures the costs.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -14,8 +14,8 @@ use vptx::{Instruction, parse};
 #[path = "../../examples/book/bars.rs"]
 mod bars;
 
-/// The rows of the table in docs/rewriting/savings.md: the average costs of a mnemonic's classes, before
-/// and after, and the geometric mean of the ratios.
+/// The rows of the table in docs/rewriting/savings.md. Each has a mnemonic's average costs over its
+/// classes, before and after, and the geometric mean of the ratios.
 fn summary() -> &'static str {
     static SUMMARY: LazyLock<String> = LazyLock::new(make_summary);
     &SUMMARY
@@ -43,7 +43,7 @@ fn make_summary() -> String {
                 .filter_map(|instruction| instruction.measured_cost(target))
                 .collect();
             if costs.is_empty() {
-                // The GPU executes it.
+                // The target has the instruction in hardware.
                 text.push_str(" - |");
                 continue;
             }
@@ -80,7 +80,7 @@ fn make_summary() -> String {
     text
 }
 
-/// Whether an instruction neither takes a lane twice nor compares it with itself.
+/// Whether an instruction neither takes a lane twice nor combines a lane with itself.
 fn usual(instruction: &Instruction) -> bool {
     let simd = instruction.form().sources != Sources::Scalar;
     !simd || class(instruction).1 % KINDS < 2
@@ -129,7 +129,8 @@ fn every_class_is_in_the_table() {
             assert!(sequence.is_some(), "{instruction} {target}: {} has none", cost.strategy);
         }
     }
-    // Of lanes combined with themselves, ptxas may know more. Instructions on bytes are shorter.
+    // ptxas may simplify instructions that combine a lane with itself, so these have costs only on
+    // the target with instructions on bytes, whose sequences are shorter.
     for instruction in twice_classes().values().flatten() {
         let has = |target: &Target| instruction.cost(*target).is_some();
         let measured = Target::measured();
@@ -143,15 +144,15 @@ fn every_class_is_in_the_table() {
     for number in [37, 52, 61, 62, 72] {
         assert!(!costs("vadd.u32.u32.u32 d, a, b;", number), "sm_{number}");
     }
-    // Only ptxas before 13 has code for the target, and it fills the upper half otherwise.
+    // Only ptxas before 13 has code for this target, and it fills the upper half in another way.
     assert!(costs("vadd.u32.u32.u32 d, a, b;", 70));
     assert!(costs("vadd.u32.u32.u32 d.h0, a, b, c;", 70));
     assert!(!costs("vadd.u32.u32.u32 d.h1, a, b, c;", 70));
     assert!(costs("vadd.u32.u32.u32 d.h1, a, b, c;", 75));
 }
 
-/// The cost is that of the sequence that is written, even if a module's version lacks
-/// the measured one.
+/// The reported cost is the cost of the sequence that is written, even if the version of a module
+/// lacks the measured sequence.
 #[test]
 fn costs_are_of_what_is_written() {
     let all: Vec<&Instruction> = measured_classes().values().flatten().step_by(17).collect();
@@ -178,8 +179,7 @@ fn costs_are_of_what_is_written() {
     assert!(told.iter().all(|count| *count > 100), "{told:?}");
 }
 
-/// Sequences are as long as those that ptxas was asked about: `cargo xtask measure-costs` records
-/// both.
+/// Sequences have the lengths that were recorded with the costs by `cargo xtask measure-costs`.
 #[test]
 fn costs_are_of_sequences_of_these_lengths() {
     let strategy = |_: &_, instruction: &Instruction, column: usize| {

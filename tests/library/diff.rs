@@ -25,7 +25,7 @@ use vptx::source::{Span, decode};
 use vptx::syntax::{TokenKind, statement_tokens};
 use vptx::{Code, Instruction, Semantics};
 
-/// The real modules: their names and texts.
+/// The names and texts of real modules.
 fn modules() -> Vec<(String, String)> {
     let read = |path: std::path::PathBuf| {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -36,7 +36,7 @@ fn modules() -> Vec<(String, String)> {
     all
 }
 
-/// Those of a middling size, for tests that compare many pairs.
+/// The real modules below 100,000 bytes, for tests that compare many pairs.
 fn middling_modules() -> Vec<(String, String)> {
     let mut all = modules();
     all.retain(|(_, text)| text.len() < 100_000);
@@ -50,7 +50,7 @@ fn differences(old: &str, new: &str) -> Vec<Change> {
     changes
 }
 
-/// What holds for differences of any two texts.
+/// Checks what must hold for the differences of any two texts.
 fn check_form(changes: &[Change], old: &str, new: &str) {
     for change in changes {
         let sides = (change.old.is_some(), change.new.is_some());
@@ -94,14 +94,14 @@ fn check_form(changes: &[Change], old: &str, new: &str) {
     }
 }
 
-/// The differences in functions. Those outside of them have tests of their own.
+/// The differences in functions. Other tests examine differences outside of functions.
 fn in_functions(old: &str, new: &str) -> Vec<Change> {
     let mut changes = differences(old, new);
     changes.retain(|change| change.subject == Subject::Function);
     changes
 }
 
-/// Differences with all statements of the functions that changed.
+/// The differences, with all statements of the functions that changed.
 fn whole(old: &str, new: &str) -> Vec<Change> {
     let options = DiffOptions::default().with_context(usize::MAX);
     let changes = diff_with(old, new, options).expect("no errors");
@@ -117,13 +117,13 @@ fn of_kind(changes: &[Change], kind: LineKind) -> Vec<&Line> {
     lines(changes).filter(|line| line.kind == kind).collect()
 }
 
-/// How many lines were removed, added, moved away and moved here.
+/// The numbers of lines that were removed, added, moved away and moved here.
 fn kinds(changes: &[Change]) -> [usize; 4] {
     [LineKind::Removed, LineKind::Added, LineKind::MovedAway, LineKind::MovedHere]
         .map(|kind| of_kind(changes, kind).len())
 }
 
-/// What differs, for a message.
+/// A text of the differences, for a message.
 fn told(changes: &[Change]) -> String {
     let mut text = String::new();
     for change in changes {
@@ -143,13 +143,13 @@ fn words(text: &str) -> Vec<&str> {
     statement_tokens(text).iter().map(|token| token.span().text(text)).collect()
 }
 
-/// The tokens of a statement that are no names.
+/// The tokens of a statement other than names.
 fn fixed_words(text: &str) -> Vec<&str> {
     let fixed = |token: &&vptx::syntax::Token| token.kind() != TokenKind::Ident;
     statement_tokens(text).iter().filter(fixed).map(|token| token.span().text(text)).collect()
 }
 
-/// Collects what is wrong, so that one fault does not hide the others.
+/// Collects faults, so that one fault does not hide the others.
 #[derive(Default)]
 struct Faults {
     found: Vec<String>,
@@ -176,7 +176,7 @@ impl Faults {
 
 // ------------------------------------------------------------ no difference
 
-/// A module in which a compiler numbered all registers, without data that names labels.
+/// Whether a compiler numbered all registers of a module, and no data of the module names labels.
 fn is_numbered(name: &str, text: &str) -> bool {
     let by_hand = ["declarations", "scopes_calls", "old_style", "odd_comments", "one_line"];
     !text.contains(".section") && !by_hand.iter().any(|start| name.starts_with(start))
@@ -236,7 +236,7 @@ fn kernel(body: &str) -> String {
 #[test]
 fn the_same_said_otherwise() {
     let pairs = [
-        // Declarations that are split, merged, unused, or in an inner block.
+        // Declarations that are split, merged, unused, or moved to an inner block.
         (
             ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, a;",
             ".reg .b32 %r<9>; .reg .b32 x; mov.b32 %r3, 1; mov.b32 %r08, %r3;",
@@ -252,12 +252,12 @@ fn the_same_said_otherwise() {
             ".reg .b32 %q<5>; mov.b32 %q3, 1; mov.b32 %q2, 1;",
         ),
         ("{ { { ret; } } }", "ret;"),
-        // A name that is another one's old name.
+        // Two names are exchanged.
         (
             ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, 2; add.u32 a, a, b;",
             ".reg .b32 a, b; mov.b32 b, 1; mov.b32 a, 2; add.u32 b, b, a;",
         ),
-        // Types.
+        // Types of the same width.
         (
             ".reg .b32 a; .reg .b64 b; mov.b32 a, 1; mov.b64 b, 1;",
             ".reg .u32 a; .reg .s64 b; mov.b32 a, 1; mov.b64 b, 1;",
@@ -267,12 +267,12 @@ fn the_same_said_otherwise() {
         ("L: bra L; M: ret;", "$x: bra $x; ret;"),
         ("bra L; { L: ret; } L: ret;", "bra M; { ret; } M: ret;"),
         ("bra A; A: ret; B: bra B;", "bra B; B: ret; A: bra A;"),
-        // Variables.
+        // Variables with other names.
         (
             ".reg .b32 a; .shared .b32 t[4]; ld.shared.b32 a, [t+4];",
             ".reg .b32 b; .shared .b32 u[4]; ld.shared.b32 b, [u+4];",
         ),
-        // Constants.
+        // Constants in other spellings.
         (
             ".reg .b32 a; mov.b32 a, 0x10; mov.b32 a, 020; mov.b32 a, 16U;",
             ".reg .b32 a; mov.b32 a, 16; mov.b32 a, 0b10000; mov.b32 a, 16;",
@@ -285,12 +285,12 @@ fn the_same_said_otherwise() {
             ".reg .b64 a; .reg .b32 b; ld.u32 b, [a+0x10]; st.u32 [a+4], 0x20;",
             ".reg .b64 a; .reg .b32 b; ld.u32 b, [a+16]; st.u32 [a+0x4], 32;",
         ),
-        // Video instructions have constants, too.
+        // Constants of video instructions.
         (
             ".reg .b32 a; vadd.u32.u32.u32 a, a, 16; vshl.u32.u32.u32.wrap a, a, 3;",
             ".reg .b32 a; vadd.u32.u32.u32 a, a, 0x10; vshl.u32.u32.u32.wrap a, a, 03;",
         ),
-        // Debug data, comments, layout.
+        // Debug data, comments and layout.
         (".loc 1 2 3\n ret; // x", "ret\n;"),
         (
             ".reg .pred %p; @ ! %p bra L; L: ret;",
@@ -305,8 +305,8 @@ fn the_same_said_otherwise() {
     }
 }
 
-/// ptxas 12.9 and 13.5 take both. The `;` of a `.pragma` ends no header, and blanks may stand
-/// before a modifier.
+/// ptxas 12.9 and 13.5 accept both spellings: the `;` of a `.pragma` does not end the header of a
+/// function, and blanks may stand before a modifier.
 #[test]
 fn a_statement_ends_where_ptxas_says() {
     let module = |pragma: &str, mov: &str| {
@@ -362,12 +362,12 @@ fn another_meaning_is_a_difference() {
         (".reg .b32 a; mov.u32 a, %tid.x;", ".reg .b32 a; mov.u32 a, %ntid.x;"),
         (".reg .f32 a; mov.f32 a, 1.5;", ".reg .f32 a; mov.f32 a, 1.25;"),
         (".shared .b32 t[4];", ".shared .b32 t[5];"),
-        // The inner register is another one.
+        // The inner register is not the outer register.
         (
             ".reg .b32 a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; } st.u32 [a], a;",
             ".reg .b32 a; mov.b32 a, 1; { mov.b32 a, 2; } st.u32 [a], a;",
         ),
-        // A range has other registers than its numbers one by one.
+        // `%r1` and `%r10` are two registers, even if `%r10` is not in the range.
         (
             ".reg .b32 %r<9>; mov.b32 %r1, 1; mov.b32 %r10, 1;",
             ".reg .b32 %r<99>; mov.b32 %r1, 1; mov.b32 %r1, 1;",
@@ -385,7 +385,7 @@ fn another_meaning_is_a_difference() {
 
 // ------------------------------------------------- inserted, deleted, changed
 
-/// The numbers of the functions with so many instructions.
+/// The numbers of the functions with at least so many instructions.
 fn large_functions(outline: &Outline<'_>, least: usize) -> Vec<usize> {
     let is_large = |at: &usize| outline.functions[*at].instructions().count() >= least;
     (0..outline.functions.len()).filter(is_large).collect()
@@ -395,7 +395,7 @@ fn pick<'a, T>(numbers: &mut Random, from: &'a [T]) -> &'a T {
     &from[numbers.below(from.len())]
 }
 
-/// Instructions that no module has. `#` stands for a number.
+/// Instructions that occur in no module. `#` stands for a number.
 const FRESH: [&str; 5] = [
     "add.u32 %fresh#, %fresh#, 987654321;",
     "vadd4.u32.u32.u32.sat %fresh#, %fresh7, %fresh8, 987654322;",
@@ -404,7 +404,7 @@ const FRESH: [&str; 5] = [
     "madc.hi.cc.s32 %fresh1, %fresh2, %fresh3, %fresh#;",
 ];
 
-/// A text with fresh instructions at random places in functions, and what they are.
+/// A text with fresh instructions at random places in functions, and these instructions.
 fn with_fresh(source: &str, numbers: &mut Random, count: usize) -> Option<(String, Vec<String>)> {
     let outline = Outline::of(source);
     let functions = large_functions(&outline, 1);
@@ -431,7 +431,7 @@ fn with_fresh(source: &str, numbers: &mut Random, count: usize) -> Option<(Strin
     Some((edited(source, edits), fresh))
 }
 
-/// Another text of the module, sometimes with another layout, too.
+/// The module with other names and sometimes in another layout.
 fn disguised(name: &str, text: &str, seed: u64) -> String {
     let other = renamed(text, seed);
     if seed.is_multiple_of(2) && is_numbered(name, text) {
@@ -481,13 +481,13 @@ fn opcode(statement: &str) -> Vec<&str> {
     words[start..end.map_or(words.len(), |end| start + 1 + end)].to_vec()
 }
 
-/// Whether a statement can go and nothing else goes with it: a jump would take the only use
-/// of its label away.
+/// Whether a statement can be deleted without effect on others. A jump may be the only use of its
+/// label.
 fn is_plain(text: &str) -> bool {
     !["bra", "brx", "call"].contains(&opcode(text)[0])
 }
 
-/// An instruction like one that is there: only its result is a fresh register.
+/// The inserted instruction is a copy of another one, except that its result is a fresh register.
 #[test]
 fn an_inserted_instruction_changes_no_others_however_alike() {
     let mut faults = Faults::default();
@@ -535,13 +535,13 @@ fn an_inserted_instruction_changes_no_others_however_alike() {
             format!("{name}, seed {seed} {:?}: {alike} {}", kinds(&changes), told(&changes))
         });
     }
-    // Where many statements are alike, another alignment can be as good.
+    // If many statements are alike, another alignment may be as good.
     let Faults { found, cases } = faults;
     assert!(cases >= 100 && found.len() * 100 <= cases, "{} of {cases}: {found:#?}", found.len());
 }
 
-/// Deleted are instructions without others like them in their function. It is clear which ones
-/// went, even if the registers that they wrote now mean nothing.
+/// Deletes instructions that are unlike all others in their function. The comparison must find
+/// exactly these, even if nothing writes their registers now.
 #[test]
 fn deleted_instructions_are_removed() {
     let mut faults = Faults::default();
@@ -588,20 +588,20 @@ fn deleted_instructions_are_removed() {
     faults.end(60);
 }
 
-/// The opcode of a statement, and its other words that are no names.
+/// The opcode of a statement, and its other tokens without names.
 fn shape<'s>(outline: &'s Outline<'_>, statement: &'s Statement) -> impl Iterator<Item = &'s str> {
     let opcode = outline.opcode(statement);
     let is_kept = move |at: &usize| *at == opcode || !outline.is_ident(*at);
     statement.tokens.clone().filter(is_kept).map(|at| outline.text(at))
 }
 
-/// How many instructions of a function are like a statement but for names.
+/// The number of instructions of a function that equal a statement except for names.
 fn likes(outline: &Outline<'_>, function: &Function, statement: &Statement) -> usize {
     let is_like = |it: &&Statement| shape(outline, it).eq(shape(outline, statement));
     function.instructions().filter(is_like).count()
 }
 
-/// The statements with an integer that can be changed, as their token.
+/// The tokens that are integers in the instructions of a function.
 fn integers(outline: &Outline<'_>, function: &Function) -> Vec<usize> {
     let is_integer = |at: &usize| {
         let text = outline.text(*at);
@@ -612,7 +612,7 @@ fn integers(outline: &Outline<'_>, function: &Function) -> Vec<usize> {
     tokens.filter(is_integer).collect()
 }
 
-/// The text with a changed constant, that constant, and the statement in the old text.
+/// The text with a changed constant, the old constant, and the range of the old statement.
 fn with_constant(source: &str, numbers: &mut Random) -> Option<(String, String, Range<usize>)> {
     let outline = Outline::of(source);
     let functions = large_functions(&outline, 5);
@@ -624,7 +624,7 @@ fn with_constant(source: &str, numbers: &mut Random) -> Option<(String, String, 
     Some((new, outline.text(token).to_owned(), statement.span.clone()))
 }
 
-/// Like [`with_constant`], with a changed opcode.
+/// Like [`with_constant`], but changes an opcode.
 fn with_opcode(source: &str, numbers: &mut Random) -> Option<(String, String, Range<usize>)> {
     let outline = Outline::of(source);
     let functions = large_functions(&outline, 5);
@@ -640,8 +640,8 @@ fn with_opcode(source: &str, numbers: &mut Random) -> Option<(String, String, Ra
 const FRESH_NUMBER: &str = "987654321";
 const FRESH_OPCODE: &str = "fresh";
 
-/// Whether two texts of a statement are the same but for registers that no other statement
-/// has: these may have the names of either text.
+/// Whether two texts of a statement are equal. A register that no other statement has may have
+/// different names in the two texts.
 fn same_but_lonely(source: &str, old: &Range<usize>, one: &str, two: &str) -> bool {
     let own = words(&source[old.clone()]);
     let is_lonely = |name: &str| {
@@ -658,7 +658,7 @@ fn same_but_lonely(source: &str, old: &Range<usize>, one: &str, two: &str) -> bo
         && pairs.into_iter().all(|((one, two), own)| one == two || is_lonely(own))
 }
 
-/// One word of one statement is another one in each turn.
+/// In each turn, changes one word of one statement.
 fn one_word_changes(
     fresh: &str,
     change: impl Fn(&str, &mut Random) -> Option<(String, String, Range<usize>)>,
@@ -675,7 +675,7 @@ fn one_word_changes(
             let removed = of_kind(&changes, LineKind::Removed)[0];
             let added = of_kind(&changes, LineKind::Added)[0];
             let place = added.new.expect("a place").text(&new);
-            // The old statement has the names of the new one.
+            // The removed statement is written with the new names.
             let back = added.text.replace(fresh, &word);
             removed.old.is_some_and(|it| it.range() == old)
                 && words(&added.text) == words(place)
@@ -700,12 +700,12 @@ fn a_changed_opcode_is_one_line_on_each_side() {
 
 // --------------------------------------------------------------------- moved
 
-/// A block of statements that goes to another place of its function.
+/// A run of statements that moves to another place in its function.
 struct Move {
-    /// The bytes of the block, and where it goes.
+    /// The range of the run, and the offset to which it moves.
     from: Range<usize>,
     to: usize,
-    /// The statements of the block.
+    /// The ranges of the statements of the run.
     statements: Vec<Range<usize>>,
 }
 
@@ -717,12 +717,13 @@ fn find_move(outline: &Outline<'_>, numbers: &mut Random, clear: bool) -> Option
         let all = &function.statements;
         let (length, start) = (4 + numbers.below(5), numbers.below(all.len()));
         let to = numbers.below(all.len());
-        // In another block, a name can mean something else.
+        // In another `{}` block, a name may mean something else.
         if function.block_of(&all[start]) != function.block_of(&all[to]) {
             continue;
         }
         let distance = if to > start { to.saturating_sub(start + length) } else { start - to };
-        // The block is the smaller part: as well, what lies between could have moved.
+        // The run must be the smaller part; otherwise the statements between could as well have
+        // moved.
         if distance <= 2 * length || plain_run(function, start, length) < length {
             continue;
         }
@@ -744,7 +745,7 @@ fn find_move(outline: &Outline<'_>, numbers: &mut Random, clear: bool) -> Option
     None
 }
 
-/// Whether the first operands of some statements do not occur in others.
+/// Whether the registers that some statements write do not occur in other statements.
 fn is_apart(outline: &Outline<'_>, ones: &[Statement], others: &[Statement]) -> bool {
     let names = |tokens: Range<usize>| {
         let names = tokens.filter(|at| outline.is_ident(*at));
@@ -771,7 +772,7 @@ impl Move {
         edited(source, vec![(self.from.clone(), String::new()), (self.to..self.to, block)])
     }
 
-    /// Where the statements are after the move.
+    /// The ranges of the statements after the move.
     fn places(&self) -> Vec<Range<usize>> {
         let length = self.from.len();
         let start = if self.to > self.from.start { self.to - length } else { self.to };
@@ -780,7 +781,7 @@ impl Move {
     }
 }
 
-/// A function of short chains of instructions, no two of which have the same constant.
+/// A function of short chains of instructions. No two instructions have the same constant.
 fn chains(numbers: &mut Random) -> String {
     let mut body = ".reg .b64 %rd<2>; .reg .b32 %r<90>;\nld.param.u64 %rd1, [p];\n\
                     ld.global.u32 %r0, [%rd1];\n"
@@ -800,8 +801,9 @@ fn chains(numbers: &mut Random) -> String {
     kernel(&(body + "ret;"))
 }
 
-/// Moves blocks. `clear`: those unlike all others but for names, past statements that share no
-/// register with them that either writes. A compiler could move these.
+/// Moves runs of statements. If `clear`, no other statement equals one of the run except for names,
+/// and the run shares no register that is written with the statements that it passes. A compiler
+/// could make such moves.
 fn blocks_move(clear: bool, is_renamed: bool, turns: usize) -> Faults {
     let mut faults = Faults::default();
     let mut numbers = Random(6);
@@ -839,7 +841,7 @@ fn blocks_move(clear: bool, is_renamed: bool, turns: usize) -> Faults {
     faults
 }
 
-/// It is the first of all that changed.
+/// The statement that moves is the first that changed.
 #[test]
 fn a_statement_like_no_other_moves_alone() {
     let function = |body: &str| format!(".func f(.reg .b32 a) {{ .reg .b32 x, y, z; {body} }}");
@@ -860,8 +862,8 @@ fn a_moved_block_moves_whatever_the_names() {
     blocks_move(true, true, 100).end(40);
 }
 
-/// A block goes past what it needs, or past others like it. There may be other ways to tell
-/// that difference.
+/// A run passes statements on which it depends, or statements like its own. Other descriptions of
+/// such a difference may be as good.
 #[test]
 fn a_block_out_of_its_order_moves_mostly() {
     let faults = blocks_move(false, false, 100);
@@ -871,7 +873,7 @@ fn a_block_out_of_its_order_moves_mostly() {
 
 // ------------------------------------------------------------- whole functions
 
-/// The text with some of each: fresh, deleted and changed instructions, and a moved block.
+/// The text after several changes: fresh, deleted and changed instructions, and a moved run.
 fn jumbled(source: &str, numbers: &mut Random) -> String {
     let mut text = source.to_owned();
     if let Some((new, _, _)) = with_constant(&text, numbers) {
@@ -895,7 +897,7 @@ fn jumbled(source: &str, numbers: &mut Random) -> String {
     edited(&text, deleted)
 }
 
-/// The places of one side of a change, in the order of the lines.
+/// The ranges of the lines of one side of a change, in order.
 fn places(change: &Change, side: Side) -> Vec<(Range<usize>, &Line)> {
     let own = match side {
         Side::Old => [LineKind::Same, LineKind::Removed, LineKind::MovedAway],
@@ -910,8 +912,8 @@ fn places(change: &Change, side: Side) -> Vec<(Range<usize>, &Line)> {
     lines.map(|line| (place(line).expect("a place").range(), line)).collect()
 }
 
-/// The statements that a function must show: all but declarations of registers that are no
-/// vectors, debug data, and labels that nothing uses.
+/// The statements of a function that a change must show: all except declarations of registers that
+/// are not vectors, debug data, and labels that nothing uses.
 fn shown(outline: &Outline<'_>, function: &Function) -> Vec<Range<usize>> {
     let is_used = |label: &str| {
         let others = function
@@ -924,7 +926,7 @@ fn shown(outline: &Outline<'_>, function: &Function) -> Vec<Range<usize>> {
         Kind::Registers => matches!(outline.text(it.tokens.start + 1), ".v2" | ".v4"),
         Kind::Debug => false,
         Kind::Label => {
-            // A prototype belongs to its label.
+            // A prototype or table belongs to its label.
             outline.text(it.tokens.end).ends_with("targets")
                 || outline.text(it.tokens.end) == ".callprototype"
                 || is_used(outline.text(it.tokens.start))
@@ -957,7 +959,7 @@ fn check_side(change: &Change, side: Side, text: &str, outline: &Outline<'_>) ->
         let is_same = if side == Side::New {
             words(there) == words(&line.text)
         } else {
-            // The names may be others, and a line that both have is written as in the new text.
+            // The names may be the new ones, and a line that is on both sides has the new text.
             let own = line.text.replace('\'', "");
             let is_label = there.ends_with(':');
             line.kind == LineKind::Same
@@ -968,7 +970,7 @@ fn check_side(change: &Change, side: Side, text: &str, outline: &Outline<'_>) ->
             return Some(format!("{side:?} {there:?} is {:?}", line.text));
         }
         let statement = function.statements.iter().find(|it| it.span == *place);
-        // The body is a block, too.
+        // The body counts as a block, too.
         let depth = statement.map_or(0, |it| it.depth + 1);
         let is_deep = line.kind == LineKind::Same && side == Side::Old;
         if !is_deep && usize::from(line.depth) != depth {
@@ -977,7 +979,7 @@ fn check_side(change: &Change, side: Side, text: &str, outline: &Outline<'_>) ->
     }
     let found: Vec<Range<usize>> = places.into_iter().map(|it| it.0).collect();
     let expected = shown(outline, function);
-    // Of two labels with one name, in two blocks, one may be used.
+    // Two labels in different blocks may have one name, and only one of them may be used.
     let is_known = |place: &&Range<usize>| {
         let own = &text[(*place).clone()];
         let is_same = |it: &&Statement| it.kind == Kind::Label && text[it.span.clone()] == *own;
@@ -1015,7 +1017,7 @@ fn whole_functions_are_in_order_and_complete() {
                         format!("{name}, seed {seed}: {} {fault:?}", change.hunks.len())
                     });
                 }
-                // The places of a move are those of its other end.
+                // Both ends of a move have the same ranges.
                 let moved = |kind| {
                     let lines = change.hunks[0].lines.iter().filter(move |it| it.kind == kind);
                     let mut found: Vec<_> = lines.map(|it| (it.old, it.new, &it.text)).collect();
@@ -1064,7 +1066,7 @@ fn the_other_way_round_is_the_reverse() {
         let mut holds = there.len() == back.len()
             && parts(&there, true) == parts(&back, false)
             && parts(&there, false) == parts(&back, true);
-        // One difference is told in one way only.
+        // A single difference has only one description.
         if seed % 3 < 2 {
             let [removed, added, away, here] = kinds(&there);
             let texts = |changes: &[Change], kind| -> Vec<Vec<String>> {
@@ -1086,7 +1088,7 @@ fn the_other_way_round_is_the_reverse() {
     faults.end(55);
 }
 
-/// Two calls alike, and what comes before the first is changed.
+/// Two calls are alike, and the statements before the first call change.
 #[test]
 fn code_that_repeats_itself_stays_in_its_place() {
     let text = |source: &str, r: char| {
@@ -1132,7 +1134,7 @@ L:
     }
 }
 
-/// The same two instructions over and over, and one is changed far above.
+/// Two instructions are repeated many times, and an instruction far above changes.
 #[test]
 fn rows_alike_stay_in_their_place() {
     let text = |r: &str, constant: &str| {
@@ -1165,7 +1167,7 @@ sub.f32 %r199, %r403, %r167;
     }
 }
 
-/// A variable that only the old statement uses has another name now.
+/// Only the old statement uses a variable, and the variable has a new name.
 #[test]
 fn removed_statements_have_the_new_names_of_variables() {
     let text = |name: &str, offset: u32| {
@@ -1192,7 +1194,7 @@ fn module(parts: &[&str]) -> String {
     format!(".version 8.0\n.target sm_90\n.address_size 64\n{}", parts.concat())
 }
 
-/// A body that is unlike all others.
+/// A body that is unlike the bodies for other seeds.
 fn body(seed: u32) -> String {
     let opcodes = ["add.u32", "xor.b32", "mul.lo.u32", "max.s32", "shl.b32", "sub.u32", "min.u32"];
     let mut text = String::new();
@@ -1203,7 +1205,7 @@ fn body(seed: u32) -> String {
     text + "st.global.u32 [p], a;\nret;"
 }
 
-/// What the changes are: kind, old name, new name.
+/// The changes as texts: kind, old name, new name.
 fn summary(changes: &[Change]) -> Vec<String> {
     let name = |part: &Option<Part>| part.as_ref().map_or("-".to_owned(), |it| it.name.clone());
     let line = |it: &Change| format!("{:?} {} {}", it.kind, name(&it.old), name(&it.new));
@@ -1232,28 +1234,28 @@ fn functions_are_paired() {
         changes
     };
     check(&[&a, &b], &[]);
-    // Another order.
+    // The functions are in another order.
     check(&[&b, &a], &[]);
     let added = check(&[&a, &c, &b], &["Added - c"]);
     assert_eq!(added[0].counts(), (11, 0));
     let removed = check(&[&b], &["Removed a -"]);
     assert_eq!(removed[0].counts(), (0, 11));
-    // Another name.
+    // The function has a new name.
     let renamed = check(&[&f("d", &one), &b], &["Renamed a d"]);
     assert_eq!((renamed[0].hunks.len(), renamed[0].counts()), (0, (0, 0)));
-    // Names first: these are no functions with new names.
+    // Names count more than bodies, so these functions are not renamed.
     check(&[&f("a", &two), &f("b", &one)], &["Changed a a", "Changed b b"]);
-    // Another name and a difference. The head can count as one, too.
+    // The function has a new name and another difference. Its head may count as a difference, too.
     let likely = f("e", &one.replace(" 100;", " 987654321;"));
     let changed = check(&[&likely, &b], &["Changed a e"]);
     let [removed, added, away, here] = kinds(&changed);
     assert!(removed == added && (1..3).contains(&added) && away + here == 0, "{}", told(&changed));
-    // No likeness. What was removed comes before the next one that stayed.
+    // The functions are unlike. A removed function is listed before the next function that stayed.
     check(&[&c, &b], &["Added - c", "Removed a -"]);
     check(&[&b, &c], &["Removed a -", "Added - c"]);
     check(&[&c, &f("b", &three)], &["Added - c", "Removed a -", "Changed b b"]);
     check(&[], &["Removed a -", "Removed b -"]);
-    // Who may know of it, and of its parameters.
+    // The visibility and the parameters of a function.
     let weak = a.replace(".visible", ".weak");
     assert_eq!(kinds(&check(&[&weak, &b], &["Changed a a"])), [1, 1, 0, 0]);
     let more = a.replace(".reg .b32 a)", ".reg .b32 a, .reg .b32 b)");
@@ -1264,9 +1266,9 @@ fn functions_are_paired() {
 fn real_functions_in_another_order_do_not_differ() {
     let mut faults = Faults::default();
     for (name, text) in modules() {
-        // A declaration of each function comes first, so that it can stand anywhere.
+        // All functions are declared first, so that their definitions can stand in any order.
         let outline = Outline::of(&text);
-        // An alias stands after its function.
+        // An alias must stand after its function.
         if outline.functions.len() < 2 || text.contains(".alias") {
             continue;
         }
@@ -1287,14 +1289,14 @@ fn real_functions_in_another_order_do_not_differ() {
         let turned = edited(&text, places.iter().cloned().zip(texts).collect());
         let changes = differences(&text, &turned);
         faults.check(changes.is_empty(), || format!("{name} turned: {}", told(&changes)));
-        // One function goes.
+        // Removes one function.
         let gone = places.len() / 2;
         let without = edited(&text, vec![(places[gone].clone(), String::new())]);
         let changes = in_functions(&text, &without);
         let own = outline.text(outline.functions[gone].name);
         let expected = format!("Removed {own} -");
         faults.check(summary(&changes) == [expected], || format!("{name}: {}", told(&changes)));
-        // It gets a new name, at its calls, too.
+        // Renames the function, at its calls as well.
         let named = (0..outline.tokens.len())
             .filter(|it| outline.text(*it) == own)
             .map(|it| (outline.bytes(it), "fresh_name".to_owned()))
@@ -1303,7 +1305,8 @@ fn real_functions_in_another_order_do_not_differ() {
         let expected = format!("{own} fresh_name");
         let is_paired = |it: &&String| it.ends_with(&expected);
         let pairs: Vec<&String> = found.iter().filter(is_paired).collect();
-        // One that calls itself differs at these calls, if these count.
+        // A function that calls itself differs at these calls, if a call counts as different by its
+        // name.
         let holds = pairs.len() == 1
             && found.iter().all(|it| !it.starts_with("Added") && !it.starts_with("Removed"));
         faults.check(holds, || format!("{name}: {found:?}"));
@@ -1332,7 +1335,7 @@ fn five_thousand_functions_get_new_names() {
 
 // --------------------------------------------------------- outside of functions
 
-/// Edits of a text, and the differences that they make.
+/// Edits of a text, and the lines that differ after them.
 type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
@@ -1353,7 +1356,7 @@ fn modules_differ_outside_of_functions() {
     ld.const.u32 %r1, [pi];
 }
 ";
-    // Parts of the text, and the lines that differ.
+    // Each case replaces parts of the text and lists the lines that differ.
     let cases: &[Case] = &[
         (&[("8.0", "8.1")], &["-.version 8.0", "+.version 8.1"]),
         (&[("sm_90", "sm_80")], &["-.target sm_90", "+.target sm_80"]),
@@ -1368,7 +1371,7 @@ fn modules_differ_outside_of_functions() {
         ),
         (&[(".const .f", ".global .u8 more;\n.const .f")], &["+.global .u8 more;"]),
         (&[(".extern", ".extern .global .u8 more;\n.extern")], &["+.extern .global .u8 more;"]),
-        // Only others can tell internal variables by name.
+        // The names of internal variables do not count, because no other module can use them.
         (&[("inner", "other")], &[]),
         (&[("pi", "tau")], &[]),
         (&[("inner =", "other =")], &["-ld", "+ld"]),
@@ -1409,7 +1412,7 @@ fn modules_differ_outside_of_functions() {
     }
 }
 
-/// Others know these by name.
+/// Other modules or the host know these variables by name.
 #[test]
 fn variables_that_others_know_have_their_names() {
     let memory = [".global .u32 #;", ".const .b8 #[4];", ".shared .align 8 .b8 #[16];"];
@@ -1429,7 +1432,7 @@ fn variables_that_others_know_have_their_names() {
     }
 }
 
-/// A launch tells the size of the memory, and the name means nothing.
+/// The launch of a kernel sets the size of this memory, and its name has no meaning.
 #[test]
 fn names_of_dynamic_shared_memory_make_no_difference() {
     let text = |name: &str, size: &str| {
@@ -1440,8 +1443,8 @@ fn names_of_dynamic_shared_memory_make_no_difference() {
     assert_eq!(kinds(&differences(&text("one", "4"), &text("two", "4"))), [2, 2, 0, 0]);
 }
 
-/// Compilers number internal variables in order. One more, and each later one has the name that
-/// the one after it had.
+/// Compilers number internal variables in order. If one is added, each later variable gets the name
+/// that its successor had.
 #[test]
 fn an_internal_variable_more_changes_no_others() {
     let text = |strings: &[&str]| {
@@ -1486,7 +1489,7 @@ fn internal_variables_swap_their_names() {
     }
 }
 
-/// A list of internal variables.
+/// One declaration with several internal variables.
 #[test]
 fn variables_of_a_list_have_no_names_either() {
     let text = |one: &str, two: &str| {
@@ -1503,7 +1506,7 @@ fn variables_of_a_list_have_no_names_either() {
 
 // -------------------------------------------------------------- equivalences
 
-/// A module with one function for each statement, which works on `a`, `b`, `c` and `d`.
+/// A module with one function for each statement. The statement uses `a`, `b`, `c` and `d`.
 fn module_of(statements: &[String]) -> String {
     let mut text = ".version 8.8\n.target sm_90\n".to_owned();
     for (at, statement) in statements.iter().enumerate() {
@@ -1516,7 +1519,8 @@ fn module_of(statements: &[String]) -> String {
     text
 }
 
-/// Whether all lines of a change that differ compute the same: proven, or only tried.
+/// `None` unless the comparison claims for all differing lines of a change that they compute the
+/// same; otherwise whether this is proven or only tried.
 fn equivalence(change: &Change) -> Option<bool> {
     let mut proven = true;
     for hunk in &change.hunks {
@@ -1530,7 +1534,7 @@ fn equivalence(change: &Change) -> Option<bool> {
     Some(proven)
 }
 
-/// The changes of the functions `f0`, `f1`, … `None` where nothing changed.
+/// The changes of the functions `f0`, `f1`, …; `None` for an unchanged function.
 fn by_function(old: &str, new: &str, count: usize) -> Vec<Option<Change>> {
     let mut found: Vec<Option<Change>> = vec![None; count];
     for change in differences(old, new) {
@@ -1561,7 +1565,7 @@ fn rewritten(text: &str, semantics: Semantics) -> String {
     vptx::rewrite(&module, &options).expect("a target").text()
 }
 
-/// Each video instruction equals its replacement.
+/// Each video instruction is proven equal to its replacement.
 #[test]
 fn replacements_are_proven_equal() {
     let mut random = Random(11);
@@ -1587,8 +1591,8 @@ fn replacements_are_proven_equal() {
         }
     }
     println!("{} not proven", not_proven.len());
-    // Lanes that meet themselves: their difference is 0, the larger one is either. Then the
-    // replacement is a copy.
+    // These instructions combine a lane with itself: the difference is 0, and the maximum is either
+    // operand. Their replacement is a copy.
     assert!(not_proven.len() * 100 < statements.len(), "{}", not_proven.len());
     for (statement, change) in not_proven {
         let added: Vec<&str> = of_kind(std::slice::from_ref(&change), LineKind::Added)
@@ -1600,13 +1604,14 @@ fn replacements_are_proven_equal() {
     faults.end(3000);
 }
 
-/// The replacement of another instruction is none, where the results differ.
+/// An instruction is not called equal to the replacement of another instruction whose results
+/// differ.
 #[test]
 fn replacements_of_others_are_not_equal() {
     let mut random = Random(12);
     let statements = sample(&mut random, 100);
     let number = |text: &str| -> Instruction { text.parse().expect("legal") };
-    // A neighbour in the table of forms, with the same or another mnemonic.
+    // Another instruction that is near in the table of forms; its mnemonic may differ.
     let others: Vec<String> = (0..statements.len())
         .map(|at| statements[(at + 1 + random.below(3)).min(statements.len() - 1)].clone())
         .collect();
@@ -1634,7 +1639,8 @@ fn replacements_of_others_are_not_equal() {
     faults.end(2500);
 }
 
-/// The replacement for another assembler is none, where the results differ.
+/// An instruction is not called equal to its replacement for another semantics if the results
+/// differ.
 #[test]
 fn replacements_of_other_semantics_are_not_equal() {
     let mut random = Random(13);
@@ -1666,8 +1672,8 @@ fn replacements_of_other_semantics_are_not_equal() {
     faults.end(60);
 }
 
-/// Runs statements over 32-bit registers, as the manual says. A register without a value has
-/// the one that its name and the seed give. `None`: a statement that is not known here.
+/// Runs statements on 32-bit registers as the manual says. A register that was not written has a
+/// value that depends on its name and the seed. `None` if the function does not know a statement.
 fn run<'t>(statements: &[&'t str], seed: u64, words: &[u32]) -> Option<HashMap<&'t str, u32>> {
     let mut values: HashMap<&str, u32> = HashMap::new();
     for statement in statements {
@@ -1676,7 +1682,7 @@ fn run<'t>(statements: &[&'t str], seed: u64, words: &[u32]) -> Option<HashMap<&
     Some(values)
 }
 
-/// The value of a register before all statements.
+/// The value of a register before the first statement.
 fn first_value(name: &str, seed: u64, words: &[u32]) -> u32 {
     let sum = name.bytes().fold(seed, |sum, byte| sum.wrapping_mul(131).wrapping_add(byte.into()));
     let mut random = Random(sum);
@@ -1755,7 +1761,7 @@ fn step<'t>(
             }
         }
         _ if opcode.starts_with('v') => {
-            // The names do not matter, only how many there are.
+            // Only the number of operands matters, not their names.
             let names = ["d", "a", "b", "c"][..operands.len()].join(", ");
             let instruction: Instruction = format!("{opcode} {names};").parse().ok()?;
             instruction.lower(Semantics::CURRENT).eval(a, b, c)
@@ -1835,7 +1841,7 @@ pub(crate) fn instruction(random: &mut Random) -> String {
     }
 }
 
-/// Other statements with the same meaning, if one is known for the statement.
+/// Other statements with the same meaning, if the function knows any.
 pub(crate) fn same_meaning(statement: &str, random: &mut Random) -> Option<String> {
     let (guard, opcode, operands) = parts(statement);
     let commutes = ["add", "mul", "and", "or.", "xor", "min", "max", "vadd", "vmin"];
@@ -1865,7 +1871,7 @@ pub(crate) fn same_meaning(statement: &str, random: &mut Random) -> Option<Strin
     })
 }
 
-/// One or two statements changed, some of them with the same meaning.
+/// The statements after one or two changes, some of which keep the meaning.
 fn mutated(block: &[String], random: &mut Random) -> Vec<String> {
     let mut new = block.to_vec();
     for _ in 0..=random.below(2) {
@@ -1876,7 +1882,7 @@ fn mutated(block: &[String], random: &mut Random) -> Vec<String> {
             1 => new[at] = instruction(random),
             2 => new.insert(at, instruction(random)),
             3 => {
-                // Another constant.
+                // Changes a constant.
                 let (_, _, operands) = parts(&own);
                 let number = operands.iter().find_map(|it| it.parse::<i64>().ok());
                 if let Some(number) = number {
@@ -1895,22 +1901,22 @@ fn mutated(block: &[String], random: &mut Random) -> Vec<String> {
     new
 }
 
-/// What random programs showed.
+/// The counts from random programs.
 #[derive(Default)]
 struct Rounds {
-    /// Equivalences.
+    /// The equivalences that the comparison proved, then those that it only tried.
     proven: usize,
     tried: usize,
     wrongly_proven: Vec<String>,
     wrongly_tried: Vec<String>,
-    /// Pairs of programs that differ in their text: those with other results, those with the
-    /// same, and how many of these are told to be.
+    /// Pairs of programs with different texts: the number with different results, the number with
+    /// the same results, and how many of the second kind the comparison recognized.
     other: usize,
     same: usize,
     told: usize,
 }
 
-/// The first seed for which statements leave other values in registers.
+/// The first seed for which the two lists of statements leave different values in the registers.
 fn differ(one: &[&str], two: &[&str], names: &HashSet<&str>, words: &[u32]) -> Option<u64> {
     let values = |block: &[&str], seed: u64| -> Vec<u32> {
         let values = run(block, seed, words).expect("known statements");
@@ -1922,7 +1928,7 @@ fn differ(one: &[&str], two: &[&str], names: &HashSet<&str>, words: &[u32]) -> O
     (0..50).find(|seed| values(one, *seed) != values(two, *seed))
 }
 
-/// The lines of one text.
+/// The lines that only one text has.
 fn side(lines: &[Line], side: Side) -> Vec<&str> {
     let own = match side {
         Side::Old => [LineKind::Removed, LineKind::MovedAway],
@@ -1937,7 +1943,7 @@ fn low_word(number: i64) -> u32 {
     number.cast_unsigned() as u32
 }
 
-/// The constants of statements, and those next to them.
+/// The constants of statements, and the numbers just below and above them.
 pub(crate) fn constants<'t>(statements: impl Iterator<Item = &'t str>) -> Vec<u32> {
     let operands = statements.flat_map(|it| parts(it).2);
     let numbers = operands.filter_map(|it| it.parse::<i64>().ok());
@@ -2010,7 +2016,7 @@ fn check_rounds(rounds: &Rounds, least: usize) {
     assert!(*proven >= least && *tried >= least / 20 && *other >= least && *told >= least);
 }
 
-/// The programs of the next two tests.
+/// The random programs of the tests that are not ignored.
 static FEW: LazyLock<Rounds> = LazyLock::new(|| random_programs(14, 2000));
 
 #[test]
@@ -2018,21 +2024,21 @@ fn random_programs_are_equal_if_told_so() {
     check_rounds(&FEW, 200);
 }
 
-/// Half a minute: `cargo test --test library -- --ignored random_programs`
+/// Takes half a minute: `cargo test --test library -- --ignored random_programs`
 #[test]
 #[ignore = "takes half a minute"]
 fn many_random_programs_are_equal_if_told_so() {
     check_rounds(&random_programs(15, 200_000), 20_000);
 }
 
-/// What is only tried is tried at the constants of the statements, too.
+/// An equivalence that is only tried is also tried with the constants of the statements.
 #[test]
 fn random_programs_are_tried_at_their_constants() {
     let wrong = &FEW.wrongly_tried;
     assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }
 
-/// A statement that is replaced by others of the same meaning is told to be so.
+/// The comparison recognizes statements with the same meaning as the statement that they replace.
 #[test]
 fn the_same_meaning_is_told() {
     let mut random = Random(16);
@@ -2044,7 +2050,7 @@ fn the_same_meaning_is_told() {
         let words = constants(others.iter().chain([&&*own]).copied());
         let result: HashSet<&str> = HashSet::from([parts(&own).2[0]]);
         assert_eq!(differ(&[&own], &others, &result, &words), None, "{own} {other}");
-        // Without these, any register could be any other one.
+        // The loads give the registers different values; otherwise registers could be exchanged.
         let loads: Vec<String> =
             (0..6).map(|at| format!("ld.global.u32 x{at}, [p+{}];", 4 * at)).collect();
         let text = |block: &str| {
@@ -2054,15 +2060,15 @@ fn the_same_meaning_is_told() {
         };
         let changes = differences(&text(&own), &text(&other));
         let found = changes.first().map(equivalence);
-        // Both sources can be one register: then it is the same text.
+        // If both sources are one register, the texts are equal and there is no change.
         let holds = found.map_or(own == other, |it| it.is_some());
         faults.check(holds, || format!("{own} {other}: {found:?}"));
     }
     faults.end(800);
 }
 
-/// Statements of a kernel, others instead of them, and what is told: whether the same is
-/// computed, and whether that is proven.
+/// Statements of a kernel, statements that replace them, and the claim of the comparison: that they
+/// compute the same, and whether it is proven.
 #[test]
 fn equivalences_by_hand() {
     let stores = "st.global.u32 [p+8], c; st.global.u32 [p+12], d;";
@@ -2075,7 +2081,7 @@ fn equivalences_by_hand() {
         ("setp.lt.u32 q, a, b; selp.b32 c, a, b, q;", "min.u32 c, a, b;", tried),
         ("vadd.s32.s32.s32.sat c, a, b;", "add.sat.s32 c, a, b;", yes),
         ("@q add.u32 c, a, b;", "@q add.u32 c, b, a;", yes),
-        // Other operands, constants, types, conditions.
+        // The operands, constants, types or conditions differ.
         ("sub.u32 c, a, b;", "sub.u32 c, b, a;", no),
         ("add.u32 c, a, 5;", "add.u32 c, a, 6;", no),
         ("shr.u32 c, a, b;", "shr.s32 c, a, b;", no),
@@ -2084,22 +2090,22 @@ fn equivalences_by_hand() {
         ("@q add.u32 c, a, b;", "add.u32 c, a, b;", no),
         ("@q add.u32 c, a, b;", "@!q add.u32 c, a, b;", no),
         ("mov.u32 c, %tid.x;", "mov.u32 c, %tid.y;", no),
-        // `%clock` is another one each time.
+        // `%clock` has a new value each time.
         ("mov.u32 c, %clock; mov.u32 d, %clock;", "mov.u32 c, %clock; mov.b32 d, c;", no),
         // The carry is a result, too.
         ("add.cc.u32 c, a, b; addc.u32 d, a, b;", "add.u32 c, a, b; addc.u32 d, a, b;", no),
-        // `d` is stored.
+        // `d` is stored later, so its value counts.
         ("add.u32 c, a, 1; add.u32 d, a, 2;", "add.u32 c, 1, a;", no),
-        // `q` is read by none after this, `r` is.
+        // Nothing reads `q` later, but `r` is read.
         ("setp.lt.u32 r, a, b; selp.b32 c, a, b, r;", "min.u32 c, a, b;", no),
     ];
     let loops = [
-        // At the start of the loop, `e` is read.
+        // The start of the loop reads `e`.
         ("add.u32 e, a, 1;", "add.u32 e, 1, a;", yes),
         ("add.u32 e, a, 1;", "add.u32 e, a, 2;", no),
         ("add.u32 e, a, 1;", "add.u32 f, a, 1;", no),
         ("add.u32 e, a, 1;", "", no),
-        // `f` is read by none.
+        // Nothing else reads `f`.
         ("add.u32 f, a, 1; add.u32 e, f, 1;", "add.u32 e, a, 2;", tried),
     ];
     let text = |inside: &str, is_loop: bool| {
@@ -2117,14 +2123,14 @@ fn equivalences_by_hand() {
     for (is_loop, &(old, new, expected)) in cases {
         let changes = differences(&text(old, is_loop), &text(new, is_loop));
         let [change] = &changes[..] else { panic!("{old} {new}: {}", told(&changes)) };
-        // More may be proven one day.
+        // A proof is accepted where only a trial is expected.
         let found = equivalence(change);
         let holds = found == expected || (found, expected) == (yes, tried);
         assert!(holds, "{old} {new}: {found:?}");
     }
 }
 
-/// Each pair differs at its constants only.
+/// The results of each pair differ only at the pair's constants.
 #[test]
 fn other_bounds_are_not_equal() {
     let pairs = [
@@ -2151,7 +2157,7 @@ fn other_bounds_are_not_equal() {
     }
 }
 
-/// Registers that the head of a function declares are as good as others.
+/// Registers from the head of a function are treated like other registers.
 #[test]
 fn parameters_in_registers_take_part() {
     for (head, body) in [
@@ -2170,7 +2176,7 @@ fn parameters_in_registers_take_part() {
     }
 }
 
-/// A word is below 2^32 + 1, and not below 1.
+/// Every word is below 2^32 + 1, but not every word is below 1.
 #[test]
 fn wide_constants_have_all_their_bits() {
     let text = |own: &str| {
@@ -2223,7 +2229,7 @@ fn errors_have_their_side() {
     assert_eq!(summary(&differences(&good, "")), ["Changed  ", "Removed k -"]);
 }
 
-/// A name that is missing is told where the function begins.
+/// The error about a missing name is at the start of the function.
 #[test]
 fn a_function_without_a_name_is_an_error() {
     let good = kernel("ret;");
@@ -2236,7 +2242,7 @@ fn a_function_without_a_name_is_an_error() {
     }
 }
 
-/// Compares two texts whatever they are. Returns how many of them can be read.
+/// Compares two arbitrary texts. Returns how many of them can be read.
 fn holds_for_any(old: &str, new: &str) -> usize {
     let is_read = |text: &str| diff(text, "").is_ok();
     let sides = [is_read(old), is_read(new)];
@@ -2265,7 +2271,7 @@ fn modules_that_break_off() {
             while !text.is_char_boundary(at) {
                 at -= 1;
             }
-            // Few cuts are between functions; of these there shall be some.
+            // Few random cuts are between functions, so some are moved there.
             if numbers.one_in(3) {
                 at = text[..at].rfind("\n}").map_or(0, |at| at + 2);
             }
@@ -2324,7 +2330,7 @@ fn any_text_that_is_read_equals_itself() {
     faults.end(500);
 }
 
-/// The formatter and this read texts alike.
+/// The formatter and the comparison accept the same texts.
 #[test]
 fn what_the_formatter_refuses_is_an_error() {
     let mut faults = Faults::default();
@@ -2335,8 +2341,8 @@ fn what_the_formatter_refuses_is_an_error() {
     faults.end(4000);
 }
 
-/// Functions and declarations of several modules in a random order, some with a piece of
-/// a text inside.
+/// Functions and declarations of several modules in random order. Some contain a piece of another
+/// text.
 #[test]
 fn mixed_modules() {
     let mut numbers = Random(19);

@@ -1,4 +1,4 @@
-//! Where directives end, in all that reads modules.
+//! All functions that read modules agree where a directive ends.
 
 use std::fs;
 
@@ -19,8 +19,9 @@ fn codes(text: &str) -> Vec<Code> {
     check(text, &errors_only()).iter().map(|found| found.code).collect()
 }
 
-/// Statements of a module, and the syntax error in each. ptxas 12.9 and 13.5 take those without
-/// one, and refuse the others with "syntax error" at the token after the place.
+/// Statements of a module, each with its syntax error, if any. ptxas 12.9 and 13.5 accept the
+/// statements without an error. They refuse the others with "syntax error" at the token after the
+/// error's position.
 const STATEMENTS: &[(&str, Option<Code>)] = &[
     (".extern .func f .global .b32 x;", None),
     (".extern .func f .file 1 \"x\"", None),
@@ -98,7 +99,8 @@ fn odd_directives_are_read_by_all() {
     }
 }
 
-/// A difference in the body of a kernel after pragmas is one in that kernel.
+/// A change in the body of a kernel whose header has pragmas is reported as a change of that
+/// kernel.
 #[test]
 fn diff_sees_functions_with_pragmas_in_their_headers() {
     let old = by_hand("header_pragmas");
@@ -110,7 +112,7 @@ fn diff_sees_functions_with_pragmas_in_their_headers() {
         assert_eq!(change.old.as_ref().map(|part| &*part.name), Some(name));
         assert_eq!(change.counts(), (1, 1));
     }
-    // The pragmas themselves count.
+    // A change of the pragmas is reported, too.
     assert_eq!(diff(&old, &old.replace("\"one\", ", "")).unwrap().len(), 1);
     let function = "{ .reg.u32 x; }\n.func (.reg.u32 r) f(.reg.u32 p) {";
     let glued = format!(".func g {function} mov.u32 r, p; ret; }}");
@@ -118,7 +120,7 @@ fn diff_sees_functions_with_pragmas_in_their_headers() {
     assert_eq!(diff(&glued, &apart), Ok(Vec::new()));
 }
 
-/// An open statement before a video instruction would swallow what replaces it.
+/// If the statement before a video instruction has no `;`, it would absorb the replacement.
 #[test]
 fn what_has_syntax_errors_is_not_rewritten() {
     let text = ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a, b;\nadd.u32 a, a, b\n\
@@ -127,7 +129,8 @@ fn what_has_syntax_errors_is_not_rewritten() {
     let (module, diagnostics) = parse(text);
     let refused = rewrite(&module, &RewriteOptions::default()).unwrap_err();
     assert_eq!(refused, RewriteError::Syntax(diagnostics));
-    // ptxas 13.5 takes a constant that nests too deeply for vptx: it tears nothing.
+    // ptxas 13.5 accepts a constant that is nested too deeply for vptx. This error does not prevent
+    // rewriting, because the statement has an end.
     let deep = text.replace("a, a, b\n", "a, a, b;\n").replace("a, a, b;\nret", "a, a, DEEP;\nret");
     let deep = deep.replace("DEEP", &format!("{}1{}", "(".repeat(201), ")".repeat(201)));
     let (module, diagnostics) = parse(&deep);
@@ -139,7 +142,8 @@ fn what_has_syntax_errors_is_not_rewritten() {
     }
 }
 
-/// Debug information of PTX 1.x has a line for itself and goes with other debug information.
+/// The formatter puts debug information of PTX 1.x on separate lines, and the normal form omits it
+/// like other debug information.
 #[test]
 fn dwarf_of_old_ptx() {
     let text = ".version 1.4\n.target sm_10\n.extern .func f @@DWARF .section\t.debug_info,\n\"\",\
@@ -157,7 +161,7 @@ fn dwarf_of_old_ptx() {
     assert_eq!(normalize(&normalize(text, &options).unwrap(), &options), normalize(text, &options));
 }
 
-/// For each target that ptxas 13.5 knows, and each version.
+/// Compares vptx with ptxas 13.5 for each of its targets and each version.
 #[test]
 fn targets_go_with_versions_as_in_ptxas() {
     let recorded = include_str!("../../fixtures/oracle/target-versions.tsv");
@@ -179,7 +183,7 @@ fn targets_go_with_versions_as_in_ptxas() {
         }
     }
     assert!(refused > 1000, "{refused}");
-    // Nobody knows what these need.
+    // It is unknown what these versions and targets need, so there is no finding.
     for (version, target) in
         [("99.0", "sm_90"), ("1.9", "sm_90"), ("7.0", "sm_999"), ("7.0", "sm_90f")]
     {

@@ -13,8 +13,8 @@ fn parse(text: &str) -> Instruction {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Every scalar form is decided: either both semantics give one program, or inputs tell
-/// them apart. The causes found are those that the pages name.
+/// For every scalar form, either both semantics give one program, or some inputs have different
+/// results. The pages of the families name all causes.
 #[test]
 fn every_scalar_form_is_decided() {
     let mut causes: BTreeMap<&str, BTreeSet<Deviation>> = BTreeMap::new();
@@ -39,7 +39,7 @@ fn every_scalar_form_is_decided() {
     for (_, mnemonic) in rows() {
         let found: Vec<Deviation> = causes.remove(mnemonic.text()).into_iter().flatten().collect();
         let named = video::deviations(mnemonic.family());
-        // Every cause found is on the page. A family's page may name more.
+        // The page of a family must name every cause found, and may name others.
         assert!(found.iter().all(|cause| named.contains(cause)), "{mnemonic}: {found:?}");
     }
 }
@@ -68,7 +68,7 @@ fn simd_forms_agree() {
     }
 }
 
-/// The last line of a deviation's page shows the deviation.
+/// The last line of each deviation's page is an instruction that has the deviation.
 #[test]
 fn pages_of_deviations_show_them() {
     for &deviation in Deviation::ALL {
@@ -85,7 +85,7 @@ fn pages_of_deviations_show_them() {
     }
 }
 
-/// The replacement that a page gives for its last line, run under a semantics.
+/// Runs the replacement that a page gives for its last line, under a semantics.
 fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
     let [a, b, c] = inputs.map(u64::from);
     let mut values = std::collections::BTreeMap::from([("a", a), ("b", b), ("c", c)]);
@@ -130,7 +130,7 @@ fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
     values["d"] as u32
 }
 
-/// The replacements in the pages of deviations give the manual's results, with any
+/// The replacements on the pages of deviations give the manual's results under every semantics of
 /// ptxas.
 #[test]
 fn pages_of_deviations_say_what_to_write_instead() {
@@ -164,7 +164,7 @@ fn pages_of_deviations_say_what_to_write_instead() {
     }
 }
 
-/// A known witness of the recorded vectors: -128 becomes 127.
+/// The witness is a recorded vector: -128 becomes 127.
 #[test]
 fn a_known_case() {
     let instruction = parse("vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;");
@@ -180,13 +180,13 @@ fn a_known_case() {
     }
 }
 
-/// Operands that share a register share a witness.
+/// Operands that are one register have one value in a witness.
 #[test]
 fn equal_registers_hold_equal_words() {
     for (text, differs) in [
         ("vadd.u32.u32.u32.sat d, a, b;", true),
         ("vadd.u32.u32.u32.sat d, a, a;", true),
-        // The result is never negative.
+        // The result of `a - a` is never negative.
         ("vsub.u32.u32.u32.sat d.b0, a, b, c;", true),
         ("vsub.u32.u32.u32.sat d.b0, a, a, c;", false),
     ] {

@@ -1,4 +1,4 @@
-//! Edits of a text by way of its tree.
+//! Edits of a text through its tree.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ L:
 }
 ";
 
-/// The statement that starts with a text.
+/// The first statement whose text starts with `start`.
 fn at<'t>(tree: &'t Tree<'t>, start: &str) -> Statement<'t> {
     let found = tree.all_statements().find(|it| it.text().starts_with(start));
     found.unwrap_or_else(|| panic!("no statement starts with {start}"))
@@ -50,7 +50,7 @@ fn function<'t>(tree: &'t Tree<'t>) -> Function<'t> {
     tree.functions().next().expect("a function")
 }
 
-/// Makes edits, all of which must be taken.
+/// Makes edits, which must all be accepted.
 fn edited(
     source: &str,
     edit: impl for<'t> FnOnce(&'t Tree<'t>, &mut Edits<'t>) -> Result<(), EditsError>,
@@ -64,7 +64,7 @@ fn edited(
     edited.into_text()
 }
 
-/// The text with one part of it changed.
+/// The module with one part of its text replaced.
 fn with(old: &str, new: &str) -> String {
     assert_eq!(MODULE.matches(old).count(), 1, "{old}");
     MODULE.replace(old, new)
@@ -79,14 +79,14 @@ fn statements_are_replaced() {
         replace("ld.param", " mov.u32 %r1, 5;\nmov.u32 %r2, %r1;\n"),
         with("ld.param.u32 %r1, [n];", "mov.u32 %r1, 5;\n    mov.u32 %r2, %r1;"),
     );
-    // A block keeps the indentation inside of it.
+    // A `{}` block that is inserted keeps its inner indentation.
     assert_eq!(
         replace("ret", "{ // two\n    trap;\n\n    ret;\n}"),
         with("    ret;\n", "    { // two\n        trap;\n\n        ret;\n    }\n"),
     );
     assert_eq!(replace("L:", "M:"), with("L:", "M:"));
     assert_eq!(replace(".version", ".version 8.4"), with("8.3", "8.4"));
-    // What follows on the line does not become a part of a comment.
+    // The rest of the line does not become a part of the inserted comment.
     assert_eq!(
         replace("add", "neg.s32 %r1, %r1; // c"),
         with("add.s32 %r1, %r1, 1; /* one */", "neg.s32 %r1, %r1; // c\n     /* one */"),
@@ -103,14 +103,14 @@ fn statements_are_removed_and_comments_stay() {
     assert_eq!(remove("add"), with("add.s32 %r1, %r1, 1; /* one */", "/* one */"));
     assert_eq!(remove("sub"), with(" sub.s32 %r2, %r2, 2;", ""));
     assert_eq!(remove(".visible"), ".version 8.3\n.target sm_90\n");
-    // All of a line.
+    // Removes all statements of a line.
     let both = edited("{ a; b; c; }\n", |tree, edits| {
         edits.remove(at(tree, "a"))?;
         edits.remove(at(tree, "b"))?;
         edits.remove(at(tree, "c"))
     });
     assert_eq!(both, "{ }\n");
-    // The last line has no line break. Words stay apart.
+    // The last line of the text has no line break. After a removal, words stay separate.
     let last = edited("ret;\n  trap;", |tree, edits| edits.remove(at(tree, "trap")));
     assert_eq!(last, "ret;\n");
     let apart = edited(".loc 1 2 3{a;}ret;", |tree, edits| edits.remove(at(tree, "{")));
@@ -137,7 +137,7 @@ fn statements_are_inserted() {
     assert_eq!(after("add", "trap;"), with("/* one */ sub", "/* one */ trap; sub"));
     assert_eq!(after("L:", "trap;"), with("L:\n", "L:\n    trap;\n"));
     assert_eq!(after(".visible", ".func f;"), format!("{MODULE}.func f;\n"));
-    // In the order of the calls.
+    // Texts at one place have the order of the calls.
     let many = edited("a;\nb;\n", |tree, edits| {
         edits.insert_before(at(tree, "b"), "x;")?;
         edits.insert_after(at(tree, "a"), "v;")?;
@@ -150,7 +150,7 @@ fn statements_are_inserted() {
         edits.insert_after(at(tree, "a"), "v;")
     });
     assert_eq!(tight, "a; v;x; b;");
-    // The line breaks are those of the text; that in a string stays.
+    // Inserted text gets the line breaks of the module; a line break in a string stays.
     let breaks = edited("a;\r\n\tb;\r\n", |tree, edits| {
         edits.insert_before(at(tree, "b"), "x;\n.pragma \"1\n2\"; /* 3\n4 */")
     });
@@ -161,7 +161,7 @@ fn statements_are_inserted() {
 #[derive(Clone, Copy)]
 enum Change {
     Operand(usize, &'static str),
-    /// An element of the vector that is an operand.
+    /// Replaces an element of an operand that is a vector.
     Element(usize, usize, &'static str),
     Insert(usize, &'static str),
     Modifier(usize, &'static str),
@@ -212,7 +212,7 @@ fn parts_of_instructions_are_changed() {
         ("add.s32[a];", &[Operand(0, "b")], "add.s32 b;"),
         ("call (a), f, (b, c);", &[Operand(2, "(d)"), Operand(0, "(e)")], "call (e), f, (d);"),
         ("call (a), f, (b, c);", &[Guard(Some("@p")), Operand(1, "g")], "@p call (a), g, (b, c);"),
-        // What was missing.
+        // An operand that was missing is added.
         ("add a,, c;", &[Operand(1, "b")], "add a,b, c;"),
     ];
     for (source, changes, expected) in cases {
@@ -239,7 +239,8 @@ fn names_registers_labels_and_parameters_are_new() {
         MODULE.replace(".u32 n", ".u32 count").replace("[n]", "[count]").replace("L:", "M:")
     );
 
-    // One declaration for each type, before all that is inserted behind the others.
+    // Each type gets one declaration. It stands before all statements that are inserted after the
+    // other declarations.
     let fresh = edited(MODULE, |tree, edits| {
         let k = function(tree);
         let [label, other] = [edits.fresh_label(), edits.fresh_label()];
@@ -258,7 +259,7 @@ fn names_registers_labels_and_parameters_are_new() {
     assert_eq!(fresh, expected.replace("%r2, 2;\n", "%r2, 2;\n    $vptx_0:\n    $vptx_1:\n"));
 
     let cases = [
-        // Names that the text has.
+        // Fresh names must differ from the names that the text has.
         (
             ".func f { .reg .b32 %vptx_r<3>; $vptx_9: ret; }",
             ".func f(.reg .b32 x) { .reg .b32 %vptx_r<3>; .reg .b64 %vptx_1_0; $vptx_9: $vptx_1_1: ret; }",
@@ -286,7 +287,7 @@ fn names_registers_labels_and_parameters_are_new() {
         edits.fresh_register(&function(tree), ".v4 .f32").map(drop)
     });
     assert_eq!(empty, ".func f\n{\n    .reg .v4 .f32 %vptx_0;\n}\n");
-    // A register is declared before what is inserted between declarations.
+    // A fresh register is declared before statements that are inserted between declarations.
     let early = edited("{ }\n.func f { .reg .b32 a; .reg .b32 b; }", |tree, edits| {
         let name = edits.fresh_register(&function(tree), ".b32")?;
         edits.insert_before(at(tree, ".reg .b32 b"), &format!("mov.b32 {name}, 0;"))
@@ -340,7 +341,7 @@ fn edits_that_contradict_others_are_refused() {
     assert!(matches!(edits.remove(k.statement()), Err(EditsError::Conflict { .. })));
     assert_eq!(edits.remove(at(&tree, ".version")), Ok(()));
 
-    // What was refused left nothing.
+    // Refused edits changed nothing.
     let expected = with(
         "    add.s32 %r1, %r1, 1; /* one */ sub.s32 %r2, %r2, 2;",
         "    /* one */ trap; sub.s32 %r2, %r2, 2;\n    trap;",
@@ -420,7 +421,7 @@ fn text_that_is_something_else_is_refused() {
     ] {
         assert_eq!(edits.add_parameter(&k, text), unfit(EditedPart::Parameter, text));
     }
-    // Names that the text has, and registers of its ranges.
+    // Names that the text has, including the registers of its ranges, are taken.
     for name in ["L", "k", "%r", "%r7", "%r07", "%p123"] {
         assert_eq!(edits.rename([operand.span()], name), Err(EditsError::Taken(name.into())));
     }
@@ -442,7 +443,7 @@ fn text_that_is_something_else_is_refused() {
     let operand = foreign.operands().next().expect("one");
     assert_eq!(edits.replace_operand(&operand, "x"), Err(EditsError::OtherTree));
     assert_eq!(edits.fresh_register(&function(&other), ".b32"), Err(EditsError::OtherTree));
-    // Nothing of all this came into the text.
+    // All these edits were refused, so the text is unchanged.
     assert_eq!(edits.finish().map(vptx::syntax::Edited::into_text).as_deref(), Ok(MODULE));
     let declared = parse(".func f;");
     let mut edits = Edits::new(&declared);
@@ -454,10 +455,10 @@ fn text_that_is_something_else_is_refused() {
 fn edits_that_change_other_statements_are_refused() {
     type Edit = for<'t> fn(&'t Tree<'t>, &mut Edits<'t>) -> Result<(), EditsError>;
     let cases: &[(&str, Edit, &str)] = &[
-        // A function inside of another, or without its body.
+        // A function inside another function, and a function without its body.
         (MODULE, |tree, edits| edits.insert_before(at(tree, "ret"), ".func f { }"), "{"),
         (MODULE, |tree, edits| edits.remove(function(tree).body().expect("one")), ""),
-        // What the directive would take as its own.
+        // Text that would become a part of the directive before it.
         (
             ".func f\n.file 1 \"a\"",
             |tree, edits| edits.insert_after(at(tree, ".func"), ".noreturn;"),
@@ -491,7 +492,7 @@ fn positions_move_both_ways() {
     for (old, new) in [
         ((0, 3), (0, 3)),
         ((4, 7), (4, 9)),
-        // Parts of what was replaced are all that replaced it.
+        // A part of a replaced text corresponds to the whole replacement.
         ((5, 6), (4, 9)),
         ((3, 5), (3, 9)),
         ((8, 11), (13, 16)),
@@ -508,7 +509,7 @@ fn positions_move_both_ways() {
         ((0, 3), (0, 3)),
         ((4, 9), (4, 7)),
         ((6, 7), (4, 7)),
-        // What was inserted was nowhere.
+        // Inserted text corresponds to an empty place in the old text.
         ((10, 12), (8, 8)),
         ((11, 11), (8, 8)),
         ((13, 16), (8, 11)),
@@ -526,7 +527,7 @@ fn comments(tree: &Tree<'_>) -> Vec<Span> {
     pieces.filter(|it| it.kind == PieceKind::Comment).map(|it| it.span).collect()
 }
 
-/// A short module in the manner of a producer, in one of several layouts.
+/// A short random module in the style of some compiler, in one of several layouts.
 fn random_module(rng: &mut Random) -> String {
     let (_, style) = Style::ALL[(rng.next() % 6) as usize];
     let recipe = Recipe { seed: rng.next() | 1, ..Recipe::new(style, 3_000, 300) };
@@ -543,7 +544,7 @@ fn laid_out(text: String, rng: &mut Random) -> String {
         4 => text.replace(";\n", "; // c\n// d\n"),
         _ => return text,
     };
-    // A comment may have swallowed something.
+    // In the new layout, a comment may have absorbed some text.
     if parse(&other).errors().is_empty() { other } else { text }
 }
 
@@ -558,17 +559,17 @@ const INSERTED: [&str; 6] = [
     "mov.u32 %r1, 1;",
 ];
 
-/// What random edits changed.
+/// The changes that random edits made.
 #[derive(Default)]
 struct Changed {
-    /// What went, with the comments inside: statements, operands, guards.
+    /// Removed statements, operands and guards, with the comments inside them.
     gone: Vec<Span>,
-    /// Parts of statements.
+    /// Changed parts of statements.
     parts: Vec<Span>,
     refused: u64,
 }
 
-/// One random edit.
+/// Makes one random edit.
 fn edit<'t>(tree: &'t Tree<'t>, edits: &mut Edits<'t>, rng: &mut Random, changed: &mut Changed) {
     let statements: Vec<_> = tree.all_statements().collect();
     let statement = statements[(rng.next() % statements.len() as u64) as usize];
@@ -664,8 +665,8 @@ fn edit<'t>(tree: &'t Tree<'t>, edits: &mut Edits<'t>, rng: &mut Random, changed
     }
 }
 
-/// Makes random edits of a text without errors, and looks at the laws that each result obeys.
-/// The result is how many edits were taken and how many were refused.
+/// Makes random edits of a text without errors, and checks what must hold for each result. Returns
+/// the numbers of accepted and refused edits.
 fn random_edits(source: &str, count: u64, rng: &mut Random) -> (u64, u64) {
     let tree = parse(source);
     assert_eq!(tree.errors(), [], "{source}");
@@ -683,7 +684,7 @@ fn random_edits(source: &str, count: u64, rng: &mut Random) -> (u64, u64) {
     let is_gone = |span: Span| {
         changed.gone.iter().any(|gone| gone.start <= span.start && span.end <= gone.end)
     };
-    // All comments stay, in their order, but those inside of what is gone.
+    // All comments stay in order, except comments inside removed parts.
     let kept = comments(&tree).into_iter().filter(|it| !is_gone(*it));
     let kept: Vec<_> = kept.map(|it| it.text(source).to_string()).collect();
     let found = comments(&new).into_iter().map(|it| it.text(edited.text()).to_string());
@@ -691,7 +692,7 @@ fn random_edits(source: &str, count: u64, rng: &mut Random) -> (u64, u64) {
     let kept: Vec<_> = kept.into_iter().filter(|it| !it.contains("new")).collect();
     assert_eq!(found, kept, "{source}\n{}", edited.text());
 
-    // Statements that no edit touched are where the map says.
+    // The map of positions gives the right places of statements that no edit touched.
     for statement in tree.all_statements() {
         let span = statement.span();
         let holds = |part: &Span| span.start < part.end && part.start < span.end;

@@ -1,4 +1,4 @@
-//! Laws of C functions. `tests/live/c.rs` compiles them.
+//! Properties of C functions. `tests/live/c.rs` compiles them.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use vptx::backend::c::Header;
 use vptx::ir::{Input, Program};
 use vptx::{Instruction, Semantics};
 
-/// The functions of wide integers that headers have.
+/// The functions for wide integers in headers.
 const WIDE: [&str; 6] = ["u64(", "i64(", "add(", "sub(", "shr(", "less("];
 
 #[test]

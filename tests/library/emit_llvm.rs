@@ -1,4 +1,4 @@
-//! Laws of LLVM functions. `tests/live/llvm.rs` compiles them.
+//! Properties of LLVM functions. `tests/live/llvm.rs` compiles them.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use vptx::ir::Program;
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
-/// One of a hundred texts, and one of five combinations of modifiers without
-/// selectors, which vectors are for. Each architecture has others.
+/// One of a hundred texts, and one of five combinations of modifiers without selectors, for which
+/// functions use vectors. `first` selects different ones for each architecture.
 fn instructions(first: usize) -> impl Iterator<Item = Instruction> {
     let all = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
     let simd = rows().filter(|(form, _)| form.sources != Sources::Scalar);
@@ -35,7 +35,7 @@ fn functions_compute_what_programs_do() {
             for instruction in instructions(first) {
                 let name = module.add(&instruction);
                 let program = instruction.lower(semantics);
-                // A function of its own.
+                // Different programs must have functions with different names.
                 let known = programs.entry(name).or_insert_with(|| program.clone());
                 assert!(*known == program, "{instruction} {semantics}");
             }

@@ -1,4 +1,4 @@
-//! The programs of `examples/` that walk and edit trees.
+//! The programs in `examples/` that read and edit trees.
 
 #[path = "../../examples/count_blocks.rs"]
 #[allow(dead_code)]
@@ -29,7 +29,7 @@ fn the_emulator_agrees_with_a_calculation_by_hand() {
     let words = words.map(|(name, word)| (name.to_string(), word)).into();
     let thread = emulate::Thread::run(&flow, words).expect("it runs");
     // Rounds with a = 01020304, 02030405, 03040506 and b = 04030201:
-    // 3+1+1+3 = 8, 2+0+2+4 = 8, 1+1+3+5 = 10; (8+8+10) << 2 is 104, and 1 is added at the end.
+    // 3+1+1+3 = 8, 2+0+2+4 = 8, 1+1+3+5 = 10; (8+8+10) << 2 is 104, and the end adds 1.
     assert_eq!(thread.words["sum"], 105);
     assert_eq!((thread.words["a"], thread.words["%i"]), (0x0405_0607, 3));
 

@@ -1,10 +1,10 @@
-//! Modules that `diff` calls equal, and statements that it says compute the same, judged by an
-//! interpreter that takes no part in the comparison.
+//! `diff` says of some modules that they are equal, and of some statements that they compute the
+//! same. An interpreter that is independent of `diff` checks these claims.
 //!
-//! Statements that compute the same can be exchanged: each text with the other's statements in
-//! the place of its own leaves the same words in memory.
+//! Statements that compute the same can be exchanged: if a text gets the other text's statements
+//! instead of its own, it must leave the same words in memory.
 //!
-//! `VPTX_SAMPLES` sets how many times as many pairs to try; 10 are 20,000 pairs.
+//! `VPTX_SAMPLES` multiplies the number of pairs; 10 gives 20,000 pairs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -17,11 +17,11 @@ use crate::support::{EDGES, samples};
 use vptx::Semantics;
 use vptx::diff::{Change, DiffOptions, Line, LineKind, diff_with};
 
-/// The words of memory, and of those the ones that the start of each kernel loads.
+/// The number of words of memory, and the number of words that the start of each kernel loads.
 const WORDS: usize = 48;
 const LOADED: usize = 8;
 
-/// So many states of memory are tried for two kernels.
+/// The number of memory states that are tried for two kernels.
 const STATES: usize = 12;
 
 const HEAD: [&str; 18] = [
@@ -45,7 +45,7 @@ const HEAD: [&str; 18] = [
     "mov.b32 x9, x6;",
 ];
 
-/// A module with a kernel that has some statements. It declares all names that `names` has.
+/// A module with a kernel of these statements. It declares all the names.
 fn module(statements: &[String], names: &[String]) -> String {
     let mut text = ".version 8.8\n.target sm_90\n.visible .entry k(\n\
                     .param .u64 k_param_0\n)\n{\n"
@@ -63,7 +63,7 @@ fn module(statements: &[String], names: &[String]) -> String {
     text + "}\n"
 }
 
-/// The registers that stand in a statement, and the places between them.
+/// The words of a statement and the texts between them, each with whether it is a register.
 fn words(statement: &str) -> impl Iterator<Item = (bool, &str)> {
     let is_part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '.');
     let mut rest = statement;
@@ -128,8 +128,8 @@ fn store(random: &mut Random) -> String {
     format!("st.global.u32 [p+{}], x{};", 4 * (LOADED + random.below(16)), random.below(6))
 }
 
-/// A kernel whose statements come after [`HEAD`]: instructions, stores, branches that skip
-/// some of them, a loop, runs that stand twice.
+/// The statements of a kernel after [`HEAD`]: instructions, stores, branches that skip some of
+/// them, a loop, and runs that occur twice.
 fn kernel(random: &mut Random) -> Vec<String> {
     let mut body: Vec<String> = Vec::new();
     for _ in 0..3 + random.below(9) {
@@ -155,7 +155,7 @@ fn kernel(random: &mut Random) -> Vec<String> {
         body.splice(run.end..run.end, back.map(str::to_owned));
         body.insert(run.start, "L8:".into());
     }
-    // Registers that nothing else uses: a value, and where it goes.
+    // Registers with few uses: an instruction writes each, and one or two near it read it.
     for name in ["x10", "x11"] {
         let at = random.below(body.len());
         let result = format!("x{}", random.below(6));
@@ -204,12 +204,12 @@ fn changed(statement: &str, random: &mut Random) -> String {
     format!("{};", parts.join(", "))
 }
 
-/// Whether a statement may be changed: a kernel without it still ends.
+/// Whether a statement may be changed: the kernel ends even if the statement is missing.
 fn is_free(statement: &str) -> bool {
     !["x8", "q8", "bra", "ret", ":"].iter().any(|part| statement.contains(part))
 }
 
-/// One to four changes, which may keep the meaning.
+/// The statements after one to four changes, some of which keep the meaning.
 fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
     let mut new = body.to_vec();
     for _ in 0..=random.below(4) {
@@ -220,10 +220,10 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
         }
         let is_store = own.starts_with("st.");
         match random.below(16) {
-            // Stores that only one side has.
+            // Adds or removes a store.
             0 => new.insert(at, store(random)),
             1 | 2 if is_store => drop(new.remove(at)),
-            // Moved, also past labels and stores.
+            // Moves a statement, also past labels and stores.
             3 | 4 => {
                 let statement = new.remove(at);
                 new.insert(random.below(new.len()), statement);
@@ -231,10 +231,11 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
             5 => new[at] = any_instruction(random),
             6 => new.insert(at, any_instruction(random)),
             7 => drop(new.remove(at)),
-            // A value reaches its uses by another way: a copy, or another register.
+            // Replaces a register in a range of statements, by a copy of it or by any other
+            // register.
             8 => {
                 let from = format!("x{}", random.below(6));
-                // `x8` counts the rounds of a loop.
+                // `x8` is left out, because it counts the iterations of a loop.
                 let to =
                     *random.pick(&["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x10", "x11", "x12"]);
                 let end = at + random.below(new.len() - at);
@@ -247,9 +248,9 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
                     new.insert(at, format!("mov.b32 {to}, {from};"));
                 }
             }
-            // Another constant, or swapped operands.
+            // Changes a constant or swaps operands.
             9 | 10 if !is_store && !own.contains('{') => new[at] = changed(&own, random),
-            // With a guard, without it, or with the other one.
+            // Adds, removes or changes a guard.
             11 => {
                 new[at] = match own.split_once(' ') {
                     Some((guard, rest)) if guard.starts_with('@') && random.one_in(2) => {
@@ -260,8 +261,9 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
                     _ => format!("@q{} {own}", random.below(2)),
                 }
             }
-            // A register that little else uses: all statements that have it go, and one beside
-            // them changes; or those that compute with it change, and fewer store it.
+            // Takes a register with few uses. Either removes all statements that use it and changes
+            // the next statement, or changes the statements that compute with it and removes some
+            // stores of it.
             12 => {
                 let name = *random.pick(&["x10", "x11"]);
                 let has = |it: &String| words(it).any(|it| it.1 == name);
@@ -284,7 +286,7 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
                     }
                 }
             }
-            // A power of two.
+            // Replaces a product with a power of two by a shift.
             13 => {
                 let wide = new.iter().position(|it| it.starts_with("mul.wide.s32"));
                 if let Some(at) = wide
@@ -298,7 +300,7 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
                     new.insert(at + 1, shift);
                 }
             }
-            // A run moves, from all its places to one.
+            // Removes a run of statements wherever it occurs, and inserts it at one place.
             14 => {
                 let run = new[at..(at + 3).min(new.len())].to_vec();
                 if run.iter().all(|it| is_free(it)) {
@@ -321,12 +323,12 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
     new
 }
 
-/// A statement with a register in place of another one.
+/// A statement in which one register replaces another.
 fn exchanged(statement: &str, from: &str, to: &str) -> String {
     words(statement).map(|(_, word)| if word == from { to } else { word }).collect()
 }
 
-/// Gives the words and predicates of a kernel each other's names.
+/// Permutes the names of the words and predicates of a kernel.
 fn renamed(statements: &mut [String], random: &mut Random) {
     let mut others: HashMap<String, String> = HashMap::new();
     for (class, count) in [('x', 10), ('q', 9)] {
@@ -344,7 +346,7 @@ fn renamed(statements: &mut [String], random: &mut Random) {
     }
 }
 
-/// Whether two lists of statements leave the same memory, whatever it was before.
+/// Whether two lists of statements leave the same memory for each of some initial states.
 fn agree(old: &[String], new: &[String], seed: u64) -> bool {
     let names = names(old.iter().chain(new));
     let [old_kernel, new_kernel] = [old, new]
@@ -372,7 +374,7 @@ enum Side {
     New,
 }
 
-/// The statements of one text; those in the range are of the other one.
+/// The statements of one text, except that the lines in the range are taken from the other text.
 fn statements(lines: &[Line], own: Side, exchanged: &Range<usize>) -> Vec<String> {
     let is_there = |(at, line): &(usize, &Line)| {
         let is_old = (own == Side::Old) != exchanged.contains(at);
@@ -383,20 +385,21 @@ fn statements(lines: &[Line], own: Side, exchanged: &Range<usize>) -> Vec<String
         }
     };
     let there = lines.iter().enumerate().filter(is_there);
-    // The first line is the head of the kernel.
+    // Lines that start with `.` belong to the head of the kernel or are declarations.
     there
         .map(|(_, line)| line.text.replace('\'', "_old"))
         .filter(|it| !it.starts_with('.'))
         .collect()
 }
 
-/// What pairs of modules showed.
+/// Counts over pairs of modules.
 #[derive(Default)]
 struct Seen {
-    /// Ranges that compute the same, as it is told.
+    /// Ranges that `diff` calls proven equal; then those that it only tried.
     proven: usize,
     tried: usize,
-    /// Pairs that are told to compute the same as a whole; others that do and do not.
+    /// Pairs without any difference; then pairs with differences that compute the same, and pairs
+    /// that do not.
     equal: usize,
     same: usize,
     other: usize,
@@ -405,7 +408,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Judges what is told about two kernels.
+    /// Checks the claims of `diff` about two kernels.
     fn judge(&mut self, old: &[String], new: &[String], seed: u64) {
         let texts = [old, new].map(|it| module(it, &names(it)));
         let options = DiffOptions::default().with_context(usize::MAX);
@@ -444,7 +447,7 @@ impl Seen {
                 }
             }
         }
-        // What has moved is gone here, and is new there.
+        // Each line that moved away needs a partner that moved here, and conversely.
         for line in lines {
             let there = match line.kind {
                 LineKind::MovedAway => LineKind::MovedHere,
@@ -460,8 +463,8 @@ impl Seen {
     }
 }
 
-/// Pairs that are always tried: they tell if a single refusal of the comparison is missing, or if
-/// moves overlap. Fewer than 20,000 others may not.
+/// Seeds of pairs that are always tried. These pairs reveal any single check that is missing in the
+/// comparison, and moves that overlap. Fewer than 20,000 other pairs may not reveal them.
 const TELLING: [u64; 6] = [3519, 5382, 2751, 5033, 6085, 19927];
 
 #[test]

@@ -1,4 +1,4 @@
-//! PTX in binaries and archives, made by hand for each corner of the format.
+//! PTX in binaries and archives, which are made by hand for each special case of the formats.
 
 use std::fs;
 use std::io::{Cursor, Read};
@@ -17,7 +17,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 const TEXT: &str = ".version 8.5\n.target sm_90\n.func f() { vadd4.u32.u32.u32 a, b, c, d; }\n";
 
-/// A longer text of its own.
+/// A longer text, different for each number.
 fn text(number: usize) -> String {
     format!("// {number}\n{}", TEXT.repeat(1 + number))
 }
@@ -61,7 +61,7 @@ fn texts_are_unpacked() {
     assert_eq!(read(&b"\x50\xed\x55\xba".repeat(9)).0, []);
 }
 
-/// A reader that gives a few bytes at a time.
+/// A reader that returns only a few bytes at a time.
 struct Drops<'b>(&'b [u8], usize);
 
 impl Read for Drops<'_> {
@@ -73,7 +73,7 @@ impl Read for Drops<'_> {
 
 #[test]
 fn streams_are_read_in_pieces_of_any_size() {
-    // The start of a fat binary lies on a border of what is read at once, too.
+    // The start of a fat binary also lies on the border of a piece that is read at once.
     for before in [0, (1 << 20) - 20, (1 << 20) - 2, 1 << 20, 3 << 20] {
         let bytes = [vec![b'x'; before], sample()].concat();
         for step in [1 << 16, usize::MAX] {
@@ -85,7 +85,7 @@ fn streams_are_read_in_pieces_of_any_size() {
     }
 }
 
-/// Fat binaries that nvcc 13.5 made, one for each way to pack.
+/// Fat binaries that nvcc 13.5 made, one for each compression mode.
 const MODES: [(&str, Compression); 6] = [
     ("none", Compression::None),
     ("speed", Compression::Lz4),
@@ -108,7 +108,7 @@ fn every_packing_of_nvcc_is_read() {
         let names: Vec<String> = found.iter().map(Image::name).collect();
         assert_eq!(names, ["1.sm_75.ptx", "2.sm_90.ptx", "3.sm_100a.ptx"], "{mode}");
         for (image, name) in found.iter().zip(&names) {
-            // The texts are those that cuobjdump 13.5.37 extracts.
+            // cuobjdump 13.5.37 extracts the same texts.
             assert!(image.bytes == fixture(name), "{mode}: {name}");
             assert_eq!((image.compression, image.version), (compression, (9, 5)), "{mode}");
         }
@@ -163,7 +163,7 @@ fn cut(bytes: &[u8]) {
     assert!(cut_off > 500, "{cut_off}");
 }
 
-/// Changes single bytes of a fat binary, and finds the one after it each time.
+/// Changes single bytes of a fat binary; each time, the next fat binary must still be found.
 fn hides_no_neighbour(head: &[u8], places: Range<usize>, random: &mut Random) {
     for at in places {
         for value in [0, 1, 0x7f, 0xff, random.next() as u8] {
@@ -176,7 +176,8 @@ fn hides_no_neighbour(head: &[u8], places: Range<usize>, random: &mut Random) {
     }
 }
 
-/// A table of several texts that lies: no panic, and the next fat binary is found.
+/// The table of an entry with several texts has wrong values: there is no panic, and the next fat
+/// binary is found.
 #[test]
 fn lying_tables_hide_no_neighbour() {
     let mut random = Random(7);
@@ -186,7 +187,8 @@ fn lying_tables_hide_no_neighbour() {
     hides_no_neighbour(&head, joined..joined + 312, &mut random);
 }
 
-/// Fields that lie: nothing panics, memory stays small, and the next fat binary is found.
+/// Fields have wrong values: there is no panic, memory stays small, and the next fat binary is
+/// found.
 #[test]
 fn lying_fields_hide_no_neighbour() {
     let mut random = Random(5);
@@ -220,7 +222,7 @@ fn errors_are_about_one_text() {
     ];
     for (entry, message) in wrong {
         let (found, errors) = read(&fat_binary(&[plain(75, TEXT), entry, plain(90, TEXT)]));
-        // The number of a text does not depend on errors before it.
+        // The number of a text also counts the entries with errors before it.
         let names: Vec<String> = found.iter().map(Image::name).collect();
         assert_eq!(names, ["1.sm_75.ptx", "3.sm_90.ptx"], "{message}");
         assert_eq!(errors.len(), 1);
@@ -241,7 +243,7 @@ fn texts_are_bounded() {
     }
 }
 
-/// The texts of a file with their members, and the errors.
+/// The texts of a file, each with its member's name, and the errors.
 fn walked(bytes: Vec<u8>) -> (Vec<String>, Vec<String>) {
     let mut found = (Vec::new(), Vec::new());
     let counts =
@@ -267,7 +269,7 @@ fn archives_are_read() {
         assert_eq!(walked(archive), (names.map(String::from).to_vec(), Vec::new()));
     }
     assert_eq!(walked(gzip(&two)).0, ["!1.sm_90.ptx"]);
-    // As in .conda files, and a wheel in an archive.
+    // An archive like a .conda file, which also contains a wheel.
     let conda = zip(&[("pkg.tar.zst", &zstd_frame(&tarred)), ("x.whl", &zip(&members))]);
     let inside = |archive: &str| names.map(|name| format!("{archive}!{name}"));
     let (found, errors) = walked(conda);
@@ -287,13 +289,13 @@ fn archives_may_be_hostile() {
     assert_eq!(errors.len(), 1);
     assert!(errors[0].ends_with("archives nest deeper than 6 levels"), "{}", errors[0]);
 
-    // A member that becomes a thousand times as large.
+    // One member grows a thousandfold when it is unpacked.
     let bomb = gzip(&gzip(&vec![0; 1 << 20]).repeat(600));
     let (_, errors) = walked(zip(&[("bomb", &bomb), ("two", &two)]));
     assert_eq!(errors.len(), 1);
     assert!(errors[0].contains("times as large"), "{}", errors[0]);
 
-    // Damaged anywhere: no panic, and mostly the other members.
+    // Archives with random damage cause no panic, and most of the other members are found.
     let members: [(&str, &[u8]); 2] = [("one", &two), ("two", &two)];
     let mut random = Random(9);
     for archive in [zip(&members), tar(&members), gzip(&tar(&members))] {
@@ -311,7 +313,7 @@ fn archives_may_be_hostile() {
     }
 }
 
-/// The bytes of all texts of a file, and the errors.
+/// The number of bytes of all texts in a file, and the errors.
 fn sums(bytes: Vec<u8>) -> (u64, Vec<String>) {
     let mut sums = (0, Vec::new());
     walk(&mut Cursor::new(bytes), Limits::default(), &mut |member, image| match image {
@@ -321,7 +323,7 @@ fn sums(bytes: Vec<u8>) -> (u64, Vec<String>) {
     sums
 }
 
-/// SECURITY.md: 256 MB are free, and 200 times the size of the file.
+/// The limit in SECURITY.md: 256 MB plus 200 times the size of the file.
 fn most(length: usize) -> u64 {
     (256 << 20) + 200 * length as u64
 }
@@ -332,7 +334,7 @@ fn members_have_one_budget() {
     let inner = zip(&[("zeros", &zeros)]);
     let two = zip(&[("a.zip", &inner), ("b.zip", &inner)]);
     assert_eq!(sums(two.clone()).1, [""; 0]);
-    // In an archive inside of another one, all count together; the fourth is one too many.
+    // Members of nested archives count together; the fourth member exceeds the limit.
     let four = zip(&[("x.zip", &two), ("y.zip", &two)]);
     let (_, errors) = sums(zip(&[("in.zip", &four), ("text", &fat_binary(&[plain(75, TEXT)]))]));
     assert_eq!(errors.len(), 1, "{errors:?}");
@@ -345,7 +347,7 @@ fn texts_of_a_joined_entry_are_bounded() {
     let bytes = joined(&[(0, 4), (4, 6), (2, 3)], b"onetwo+three");
     let texts: Vec<String> = read(&bytes).0.iter().map(|it| it.text().into_owned()).collect();
     assert_eq!(texts, ["onet", "wo+thr", "etw"]);
-    // Each of many texts is the whole payload.
+    // Each of the many texts covers the whole payload.
     let payload = vec![b'/'; 1 << 20];
     let bytes = joined(&vec![(0, 1 << 20); 800], &payload);
     let bound = most(bytes.len());
@@ -355,14 +357,14 @@ fn texts_of_a_joined_entry_are_bounded() {
     assert!(errors[0].contains("200 times as large"), "{}", errors[0]);
 }
 
-/// A block of Zstandard: raw bytes (0), one byte many times (1), or one of no kind (3).
+/// The header of a Zstandard block: raw bytes (0), one byte repeated (1), or an invalid kind (3).
 fn block(kind: u32, length: usize) -> [u8; 3] {
     let [first, second, third, _] = (kind << 1 | (length as u32) << 3).to_le_bytes();
     [first, second, third]
 }
 
-/// Fat binaries, each of which hides those after it in a raw block, and whose texts all go on
-/// with the same blocks and a wrong one at the end.
+/// Fat binaries whose first block is raw and contains all later fat binaries. All texts then
+/// continue with the same blocks, the last of which is invalid.
 fn overlapping(count: usize, tail: &[u8]) -> Vec<u8> {
     const ONE: usize = 16 + 64 + 6 + 3;
     let tail = [tail, &block(3, 0)].concat();
@@ -376,7 +378,7 @@ fn overlapping(count: usize, tail: &[u8]) -> Vec<u8> {
         all.extend(&fat_binary(&[entry])[..80]);
         all.extend(frame);
     }
-    // Lengths of payloads are multiples of eight.
+    // The length of a payload must be a multiple of eight.
     [all, tail, vec![0; 8]].concat()
 }
 
@@ -384,7 +386,7 @@ fn overlapping(count: usize, tail: &[u8]) -> Vec<u8> {
 fn what_overlaps_is_unpacked_within_the_budget() {
     let many = [&block(1, 128 << 10)[..], b"/"].concat().repeat(1000);
     let (_, errors) = sums(overlapping(40, &many));
-    // Each gives 131 MB before its wrong end.
+    // Each text unpacks 131 MB before its invalid end.
     assert!(errors.len() <= 4, "{}", errors.len());
     assert!(errors[0].contains("cannot be unpacked"), "{}", errors[0]);
     assert!(errors.last().unwrap().contains("times as large"), "{errors:?}");
@@ -442,14 +444,14 @@ fn members_of_ar_are_read() {
         ["x.o!1.sm_90.ptx", &format!("{long}!1.sm_75.ptx"), &format!("{long}!2.sm_80.ptx")];
     assert_eq!(found, [&expected.map(String::from)[..], &["y.o!1.sm_90.ptx".into()]].concat());
     assert_eq!(errors, [""; 0]);
-    // The form of BSD: the name stands before the contents.
+    // In BSD's format, the name stands before the contents.
     let mut bsd = b"!<arch>\n".to_vec();
     let fields = format!("{:<48}{:<10}`\n", "#1/24", 24 + texts[0].len());
     bsd.extend(fields.as_bytes());
     bsd.extend(b"another long name.o\0\0\0\0\0");
     bsd.extend(texts[0].as_bytes());
     assert_eq!(walked(bsd).0, ["another long name.o!1.sm_90.ptx"]);
-    // After a wrong header, texts are found as they are.
+    // After an invalid header, uncompressed texts are still found.
     let mut wrong = ar(&members);
     let at = wrong.windows(6).position(|name| name == b"odd.o/").unwrap();
     wrong[at + 58] = b'x';
@@ -463,7 +465,7 @@ fn members_of_ar_are_read() {
     assert!(errors[0].contains("no member starts at byte"), "{errors:?}");
 }
 
-/// What is found of texts that stand in a file as they are.
+/// The uncompressed texts that are found in a file.
 fn plain_texts(bytes: &[u8]) -> Vec<String> {
     let (found, errors) = read(bytes);
     assert!(errors.is_empty(), "{errors:?}");
@@ -487,8 +489,8 @@ fn texts_are_found_as_they_are() {
     );
     let options = ".version 7.0 // x\n.target debug, sm_80a , texmode_unified\n";
     assert_eq!(read(options.as_bytes()).0[0].target.to_string(), "sm_80a");
-    // In data: a string ends with NUL or another byte that no text has; or with the module, as
-    // languages without NUL have it.
+    // A text in data is a string. It ends with NUL, with another byte that PTX cannot contain, or,
+    // in languages without NUL, with the last function of the module.
     let data = |before: &str, after: &str| {
         [b"\x7fELF\x01", before.as_bytes(), one.as_bytes(), after.as_bytes()].concat()
     };
@@ -504,16 +506,16 @@ fn texts_are_found_as_they_are() {
     let other = one.replace("sm_90", "sm_75");
     assert_eq!(plain_texts(&data("\0", &other)), [&*one, &other]);
     assert_eq!(plain_texts(&data("\0", &format!("\0{other}\0"))), [&*one, &other]);
-    // Declarations may follow the last function.
+    // After the last function, a module may have further declarations.
     let more = one.clone() + "@@DWARF .byte 1;\n.global .u32 x = {1};\n";
     assert_eq!(plain_texts(&[b"\x7fELF\0", more.as_bytes(), b"\0"].concat()), [&*more]);
-    // Beside fat binaries, in one numbering.
+    // Uncompressed texts and the texts of fat binaries share one numbering.
     let mixed =
         [&library(&[fat_binary(&[plain(75, TEXT)])]), &b"\0"[..], TEXT.as_bytes(), b"\0"].concat();
     let mixed = [mixed, fat_binary(&[lz4(80, TEXT)])].concat();
     let names: Vec<String> = read(&mixed).0.iter().map(Image::name).collect();
     assert_eq!(names, ["1.sm_75.ptx", "2.sm_90.ptx", "3.sm_80.ptx"]);
-    // On a border of what is read at once.
+    // The text lies on the border of a piece that is read at once.
     for before in [(1 << 13) - 9, (1 << 20) - 40, (1 << 20) + (1 << 16), 5 << 20] {
         let bytes = [vec![0; before], one.clone().into_bytes(), vec![0; 9]].concat();
         assert_eq!(plain_texts(&bytes), [&*one], "{before}");
@@ -537,14 +539,15 @@ fn what_is_no_text_is_not_taken_for_one() {
     ] {
         assert_eq!(plain_texts(other.as_bytes()), [""; 0], "{other}");
     }
-    // LZ4 leaves the first words as they are. The text after it is found.
+    // LZ4 leaves the first words of a text uncompressed. They do not count as a text, and the text
+    // after them is found.
     let packed = b"\0.version 6.0\n.target sm_60\n.address_size 64\n\n.entry \x8b\0";
     assert_eq!(plain_texts(packed), [""; 0]);
     assert_eq!(plain_texts(&[packed, TEXT.as_bytes(), b"\0"].concat()), [TEXT]);
-    // A comment may have any encoding.
+    // A comment may have bytes that are not UTF-8.
     let latin = [b"\0", TEXT.as_bytes(), b"// caf\xe9\n\0"].concat();
     assert_eq!(plain_texts(&latin).len(), 1);
-    // Many places that look like a start take no longer.
+    // Many places that look like the start of a text do not slow the search down.
     let flood = b"x".repeat(9).into_iter().chain(b".version 1.0 .target sm_90 ".repeat(200_000));
     assert_eq!(plain_texts(&flood.collect::<Vec<u8>>()), [""; 0]);
     let long = [b"\0", TEXT.repeat(30).as_bytes(), b"\0", TEXT.as_bytes(), b"\0"].concat();
@@ -557,7 +560,7 @@ fn what_is_no_text_is_not_taken_for_one() {
     assert_eq!(last.as_ref().unwrap().text(), TEXT);
 }
 
-/// Programs that look for fat binaries have their first bytes as a number.
+/// A program that searches for fat binaries contains their first bytes as a constant.
 #[test]
 fn machine_code_is_no_fat_binary() {
     // mov rax, 0x0010_0001_ba55_ed50; mov r15, [r12 + 32]; movq [r12 + 120], 0; …
@@ -571,7 +574,7 @@ fn machine_code_is_no_fat_binary() {
         let (found, errors) = read(&[bytes, binary.clone()].concat());
         assert_eq!((found.len(), errors.len()), (1, 0));
     }
-    // A fat binary that is cut off in its first entry is one all the same.
+    // A fat binary that ends within its first entry is reported as truncated.
     let (_, errors) = read(&binary[..60]);
     assert!(matches!(errors[..], [ExtractError::Truncated { offset: 16 }]), "{errors:?}");
 }

@@ -1,4 +1,4 @@
-//! Control flow and data flow, against kernels that the tests make, run and analyse themselves.
+//! Control flow and data flow. Tests make kernels, run them, and compare with simple analyses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,16 +14,16 @@ use crate::support::{effects, ptx_files, samples};
 
 const REGISTERS: usize = 5;
 
-/// An instruction of a made kernel. Registers are numbers; 0 is a predicate, too.
+/// An instruction of a random kernel. Registers are numbers.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Set(usize, u32),
     Add(usize, usize, usize),
-    /// Compares a register with a number, for the predicate.
+    /// Sets the predicate by comparing a register with a number.
     Test(usize, u32),
     Jump(usize),
     Leave,
-    /// A table of two targets.
+    /// Jumps by a table of two targets.
     Switch(usize, usize, usize),
 }
 
@@ -33,7 +33,7 @@ struct Step {
     is_guarded: bool,
 }
 
-/// A register, or the predicate.
+/// The number of a register, or [`PREDICATE`].
 type Value = usize;
 const PREDICATE: Value = REGISTERS;
 
@@ -56,7 +56,7 @@ impl Step {
         }
     }
 
-    /// The steps that may follow; the count of all for the end.
+    /// The steps that may follow. The number of all steps stands for the end.
     fn next(self, at: usize, count: usize) -> Vec<usize> {
         let mut next = match self.op {
             Op::Jump(to) => vec![to],
@@ -95,7 +95,7 @@ fn text(steps: &[Step]) -> String {
     for (at, Step { op, is_guarded }) in steps.iter().enumerate() {
         writeln!(text, "L{at}:").unwrap();
         if let Op::Switch(_, one, other) = op {
-            // The label of a table is no place of the program.
+            // The label of a table is not a place to which a branch can go.
             writeln!(text, "T{at}: .branchtargets L{one}, L{other};").unwrap();
         }
         if *is_guarded {
@@ -115,8 +115,8 @@ fn text(steps: &[Step]) -> String {
     text
 }
 
-/// The definitions that reach each step, as sets for each value: by repetition until nothing
-/// changes. `None` is the start of the function.
+/// For each step and each value, the set of definitions that reach the step. The loop repeats until
+/// nothing changes. `None` is the start of the function.
 fn reaching(steps: &[Step]) -> Vec<Vec<BTreeSet<Option<usize>>>> {
     let mut found = vec![vec![BTreeSet::new(); REGISTERS + 1]; steps.len()];
     found[0] = vec![BTreeSet::from([None]); REGISTERS + 1];
@@ -146,17 +146,17 @@ fn reaching(steps: &[Step]) -> Vec<Vec<BTreeSet<Option<usize>>>> {
     found
 }
 
-/// What a step that ran has read.
+/// A step that was run, and the values that it read.
 #[derive(Debug, PartialEq)]
 struct Ran {
     at: usize,
-    /// Whether its guard lets it do something.
+    /// Whether the step was executed: its guard, if any, held.
     is_on: bool,
     read: Vec<(Value, u32)>,
 }
 
-/// The steps that are run, up to some number of them. `after` may change the values, the predicate
-/// among them, after each step.
+/// Runs at most 200 steps and returns them. After each step, `after` may change the values,
+/// including the predicate.
 fn run(
     steps: &[Step],
     mut values: [u32; REGISTERS + 1],
@@ -181,7 +181,8 @@ fn run(
             Op::Switch(by, one, other) => match values[by] {
                 0 => at = one,
                 1 => at = other,
-                // Undefined: stop before it.
+                // The index is outside of the table, which is undefined, so the run stops before
+                // the step.
                 _ => {
                     ran.pop();
                     break;
@@ -193,7 +194,7 @@ fn run(
     ran
 }
 
-/// The meaning of each register and of the predicate, if the text uses it.
+/// The meaning of each register and of the predicate; `None` if the text does not use it.
 fn meanings(tree: &Tree<'_>, names: &Names) -> [Option<Meaning>; REGISTERS + 1] {
     std::array::from_fn(|value| {
         names.uses().iter().filter(|it| !it.declares()).find_map(|it| {
@@ -244,7 +245,7 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Random) {
             assert_eq!(found.instructions, instructions, "{at} {value}\n{text}");
             assert_eq!(found.may_be_undefined, expected.contains(&None), "{at} {value}\n{text}");
         }
-        // The readers of a definition are those that it reaches.
+        // The readers of a definition are the uses that it reaches.
         let Some(value) = step.writes() else { continue };
         let reads = |other: &usize| {
             steps[*other].reads().contains(&value) && reaching[*other][value].contains(&Some(at))
@@ -257,7 +258,7 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Random) {
         }
     }
 
-    // What runs follows edges, and reads what reaches it.
+    // A run follows only edges of the graph, and reads only definitions that reach the step.
     let ran = run(steps, values, |_, _| {});
     let mut writers = [None; REGISTERS + 1];
     for Ran { at, is_on, read } in &ran {
@@ -273,7 +274,7 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Random) {
             writers[value] = Some(*at);
         }
     }
-    // Garbage in what is dead changes nothing.
+    // Random values in registers that are not live do not change the run.
     let with_garbage = run(steps, values, |at, values| {
         for (value, meaning) in meanings.iter().enumerate() {
             if meaning.is_none_or(|it| !flow.is_live_after(at, it)) {
@@ -308,7 +309,7 @@ fn made_kernels_have_the_flow_that_they_were_made_with() {
     }
 }
 
-/// The blocks that some path from the first one leads to, without passing one.
+/// The basic blocks that some path from the first block reaches without block `without`.
 fn reached_without(flow: &Flow<'_>, without: Option<usize>) -> BTreeSet<usize> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![0]);
     while let Some(at) = open.pop() {
@@ -346,7 +347,8 @@ fn dominators_and_loops_are_those_of_their_definition() {
                 strict.iter().find(|it| strict.iter().all(|other| dominates(*other, **it)));
             assert_eq!(flow.dominators().immediate(block).as_ref(), closest, "{block}\n{text}");
         }
-        // A loop has its header, and what leads back to it without passing it.
+        // A loop consists of its header and of the blocks from which a path leads to a back edge of
+        // the header, without passing the header.
         let mut expected: Vec<(usize, BTreeSet<usize>)> = Vec::new();
         for header in 0..count {
             let before = flow.blocks()[header].predecessors.iter();
@@ -380,7 +382,7 @@ fn dominators_and_loops_are_those_of_their_definition() {
     assert!(nested > 100, "{nested}");
 }
 
-/// How a text's one instruction uses its names.
+/// Describes how the only instruction of a text uses names.
 fn used(instruction: &str) -> String {
     let text = format!(
         ".global .u32 v; .func f(.param .u32 x) {{ .param .b32 q; .reg .b32 a, b, c, d, e; \
@@ -402,7 +404,7 @@ fn used(instruction: &str) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// What the manual says of each.
+/// The expected effects of each instruction follow the manual.
 #[test]
 fn instructions_read_and_write_what_the_manual_says() {
     for (instruction, expected) in [
@@ -470,7 +472,7 @@ fn what_a_branch_hides_makes_a_function_opaque() {
         let names = Names::of(&tree);
         let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
         assert_eq!(flow.is_opaque(), is_opaque, "{body}");
-        // It may lead to any label.
+        // A branch whose targets are unknown may go to any label.
         let last = flow.block_of(flow.statements().len() - 1);
         assert_eq!(flow.is_reachable(last), is_opaque, "{body}");
     }
@@ -510,8 +512,8 @@ fn registers_of_blocks_and_ranges_are_told_apart() {
     assert_eq!(kinds.collect::<Vec<_>>(), [SymbolKind::Register]);
 }
 
-/// The caller reads a result wherever the function may end: after its last instruction, at a
-/// `ret`, and at one under a guard.
+/// The caller reads the result at every place where the function may end: after the last
+/// instruction, at a `ret`, and at a `ret` with a guard.
 #[test]
 fn the_caller_reads_results_at_every_return() {
     for (rest, readers) in [
@@ -533,7 +535,7 @@ fn the_caller_reads_results_at_every_return() {
     }
 }
 
-/// The registers in the instructions of a row, in the notation of the file.
+/// The effects on registers that the library finds for a row, in the notation of `effects.tsv`.
 fn used_in(row: &effects::Row) -> String {
     let registers = effects::registers(&row.text);
     let body = effects::declarations(&registers) + &row.text;
@@ -571,7 +573,8 @@ fn instructions_read_and_write_what_ptxas_shows() {
     assert!(rows.len() > 700);
     let mut wrong = Vec::new();
     for row in &rows {
-        // What ptxas shows to be of no use, such as the fourth coordinate of three, is read.
+        // The library says that an instruction reads all its registers. ptxas shows that some have
+        // no effect, such as the fourth coordinate of three; `-` marks these.
         let (expected, found) = (row.effects.replace('-', ""), used_in(row));
         if found != expected {
             wrong.push(format!("{}\n    {expected}\n    {found}", row.text));
@@ -580,8 +583,8 @@ fn instructions_read_and_write_what_ptxas_shows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The functions of a text that have a body, and how many are opaque. In each, accesses are the
-/// uses that names find, and no opcode is unknown.
+/// The number of functions with a body, and how many of these are opaque. In each function, the
+/// accesses must be the uses that `Names` finds, and all opcodes must be known.
 fn flows_of(text: &str, path: &str) -> [usize; 2] {
     let tree = syntax::parse(text);
     let names = Names::of(&tree);

@@ -42,8 +42,8 @@ fn comments(text: &str) -> Vec<(Range<usize>, String)> {
     found
 }
 
-/// Tokens and comments outside legal video instructions. Each such instruction counts
-/// as one item, with the number of comments inside it.
+/// The tokens and comments outside of legal video instructions. Each legal video instruction counts
+/// as one item, together with the number of comments inside it.
 fn stream(text: &str) -> Vec<String> {
     let (module, _) = parse(text);
     let mut video: Vec<(Range<usize>, &Instruction)> =
@@ -61,12 +61,12 @@ fn stream(text: &str) -> Vec<String> {
     parts.extend(video.iter().map(|(range, it)| (range.start, format!("{it:?}"))));
     parts.sort_by_key(|(at, _)| *at);
     let mut stream: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
-    // Snapshots cover the places of comments between tokens.
+    // The comments follow all tokens; snapshots show where comments stand between tokens.
     stream.extend(comments(text).into_iter().map(|(_, words)| words));
     stream
 }
 
-/// Checks all laws for a text that can be formatted.
+/// Checks everything that must hold for a text that can be formatted.
 fn laws(name: &str, source: &str, options: &FormatOptions) {
     let once = match format(source, options) {
         Ok(once) => once,
@@ -150,31 +150,31 @@ fn layout_of_each_style() {
 #[test]
 fn only_what_keeps_the_meaning_is_normalised() {
     for (before, after) in [
-        // The order of modifiers; a repeated modifier.
+        // Modifiers are put in order, and repeated modifiers are removed.
         ("vadd.sat.u32.u32.u32 d, a, b;", "vadd.u32.u32.u32.sat d, a, b;"),
         ("vadd.sat.u32.sat.u32.u32 d, a, b;", "vadd.u32.u32.u32.sat d, a, b;"),
         ("vset.s32.s32.add.lt d, a, b, c;", "vset.s32.s32.lt.add d, a, b, c;"),
-        // Default masks and selectors.
+        // Default masks and selectors are removed.
         ("vadd2.u32.u32.u32 d.h10, a.h10, b.h32, c;", "vadd2.u32.u32.u32 d, a, b, c;"),
         ("vmin4.s32.s32.s32 d.b3210, a.b3210, b.b7654, c;", "vmin4.s32.s32.s32 d, a, b, c;"),
-        // The same selectors and masks where they are not the default.
+        // The same masks and selectors stay where they are not the default.
         ("vadd2.u32.u32.u32 d.h0, a.h32, b.h10, c;", "vadd2.u32.u32.u32 d.h0, a.h32, b.h10, c;"),
         ("vadd.u32.u32.u32 d.h0, a.h1, b.b0, c;", "vadd.u32.u32.u32 d.h0, a.h1, b.b0, c;"),
-        // A third source without effect.
+        // A third source without effect is removed.
         ("vmax.u32.u32.u32 d, a, b, c;", "vmax.u32.u32.u32 d, a, b;"),
         ("vmax.u32.u32.u32 d, a, b, (1 << 2)+3;", "vmax.u32.u32.u32 d, a, b;"),
         ("vmax.u32.u32.u32.add d, a, b, c;", "vmax.u32.u32.u32.add d, a, b, c;"),
         ("vmax.u32.u32.u32 d, a, b, (1 /*1*/ + 2);", "vmax.u32.u32.u32 d, a, b /*1*/;"),
-        // Minus signs.
+        // Two minus signs that cancel are removed.
         ("vmad.s32.s32.s32 d, -a, - b, c;", "vmad.s32.s32.s32 d, a, b, c;"),
         ("vmad.s32.s32.s32 d, - a, b, c;", "vmad.s32.s32.s32 d, -a, b, c;"),
         ("vmad.s32.s32.s32 d, -a, -b, -c;", "vmad.s32.s32.s32 d, a, b, -c;"),
-        // Constants keep their spelling, even those that are cut.
+        // Constants keep their spelling, even if they are truncated.
         ("vadd.u32.u32.u32 d, 0X0fU, 0x1ffffffff;", "vadd.u32.u32.u32 d, 0X0fU, 0x1ffffffff;"),
         ("vadd.u32.u32.u32 d, (2+3)*4, 1<<4;", "vadd.u32.u32.u32 d, (2 + 3) * 4, 1 << 4;"),
-        // A selector that ptxas ignores may still tell a reader something.
+        // A selector that ptxas ignores stays, because it may tell a reader something.
         ("vadd.u32.u32.u32 d.b01, a, b, c;", "vadd.u32.u32.u32 d.b01, a, b;"),
-        // Illegal statements: only white space changes.
+        // In illegal statements, only white space changes.
         ("vadd.sat.u32.u32  d,a;", "vadd.sat.u32.u32 d, a;"),
         ("vadd.u33.u32.u32.sat.sat d, a, b;", "vadd.u33.u32.u32.sat.sat d, a, b;"),
         ("vmin2.u32.u32.u32 d.h10,a.h10,b;", "vmin2.u32.u32.u32 d.h10, a.h10, b;"),
@@ -369,7 +369,7 @@ fn what_is_not_understood_is_left_alone() {
     }
 }
 
-/// Random sequences of tokens with any white space between them.
+/// Formats random sequences of tokens with arbitrary white space between them.
 #[test]
 fn tokens_never_melt() {
     const WORDS: &[&str] = &[
@@ -465,8 +465,8 @@ fn tokens_never_melt() {
     assert!(done > 10_000, "{done}");
 }
 
-/// Lines of the usual shape are laid out without tokens, but edits are found by tokens.
-/// A line that is only nearly usual must not be taken for a usual one.
+/// The formatter lays out lines of the usual shape without reading tokens, but edits are found by
+/// tokens. A line that only resembles the usual shape must not be mistaken for it.
 #[test]
 fn usual_lines_are_laid_out_as_their_tokens() {
     const LINES: &[&[&str]] = &[
@@ -562,7 +562,7 @@ fn usual_lines_are_laid_out_as_their_tokens() {
         &["ret", ";"],
         &["bar.sync", " \t", "0", ";"],
         &["\t", "prefetch.global.L2", " ", "[", "4096", "]", ";"],
-        // Longer than the part that is scanned at once.
+        // This line is longer than the piece that is scanned at once.
         &[
             "\t",
             "ld.param.u64",
@@ -623,8 +623,8 @@ fn usual_lines_are_laid_out_as_their_tokens() {
 
 #[test]
 fn what_looks_like_an_opcode_starts_no_line() {
-    // After a line break, the reader would take a video instruction there for one after
-    // a missing `;`.
+    // A reader would take a video instruction after a line break for a new statement after a
+    // missing `;`.
     let names = ["%register"; 12].join(", ");
     for source in [
         format!(".reg .b32 {names}, vadd.u32.u32.u32 d, a, b;"),
@@ -644,22 +644,22 @@ fn depth_and_length_are_no_trouble() {
     assert!(text.len() < 200 * deep.len(), "{}", text.len());
     let long = "mov.u32 a, 1;".repeat(50_000);
     assert_eq!(formatted(&long).lines().count(), 50_000);
-    // No `;` follows, however far the formatter looks.
+    // The formatter looks for a `;`, but none follows.
     let labels = "L :\n".repeat(1 << 20);
     assert_eq!(formatted(&labels).lines().count(), 1 << 20);
-    // Formatted lines are copied as they are, unless they need more than a line.
+    // Formatted lines are copied unchanged, unless they are too long for one line.
     let wide = format!("call (r), f, ({});", ["%register"; 20].join(", ")).repeat(50_000);
     let once = formatted(&wide);
     assert_eq!(formatted(&once), once);
 }
 
-/// The findings in a text: each code with the number of its statement, or with
-/// the words of the comment and the number of that.
+/// The findings in a text: each code with the number of its statement, or with the words of its
+/// comment and the number of the comment.
 fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
     let (module, _) = parse(text);
     let statements: Vec<u32> = module.statements().iter().map(|it| it.span.start).collect();
     let comments = comments(text);
-    // Those on names are not all about statements of the module.
+    // Findings on names are left out, because some are not about statements.
     let rules = rules.choose(None, &[], &["V9".parse().expect("a selector")]);
     let mut found: Vec<(Code, usize, String)> =
         check(text, &CheckOptions::default().with_rules(rules))
@@ -679,7 +679,7 @@ fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
     found
 }
 
-/// Apart from the findings that the formatter fixes, formatting changes no findings.
+/// Formatting changes no findings, except those that it repairs.
 fn same_findings(text: &str, options: &FormatOptions) {
     let once = format(text, options).expect(text);
     for rules in [RuleSet::DEFAULT, RuleSet::ALL] {
@@ -776,7 +776,7 @@ fn suppressions_hold_for_the_same_statements_as_before() {
                         "}" => open -= 1,
                         _ => {}
                     }
-                    // A comment or a line break between the tokens.
+                    // Puts a comment or a line break between the tokens.
                     let cuts: Vec<usize> =
                         statement.match_indices([' ', ',']).map(|it| it.0).collect();
                     match numbers.below(6) {
@@ -820,7 +820,7 @@ fn lines_that_a_suppression_is_about_stay_together() {
         format!("// vptx: ignore[V501] sums\n{one} {two}\nret;\n"),
         format!("{one} ret; // vptx: ignore\n"),
         format!("L: {one} // vptx: ignore[V501]\n"),
-        // A spelling that the author wants.
+        // Comments keep a spelling that the author wants.
         "vadd.sat.s32.s32.s32 d, a, b, c; // vptx: ignore[V401]\n".into(),
         "vmax.s32.s32.s32 d, a, b, 0x1ffffffff; // vptx: ignore[V406]\n".into(),
         "vadd2.u32.u32.u32 d.h10, a, b, c; // vptx: ignore[V408]\n".into(),
@@ -829,7 +829,8 @@ fn lines_that_a_suppression_is_about_stay_together() {
         laws(&text, &text, &FormatOptions::default());
         same_findings(&text, &FormatOptions::default());
     }
-    // A single statement is laid out as usual, and so are lines without a suppression.
+    // A line with one statement and a comment is laid out as usual, and so is a line without a
+    // comment.
     let text = format!("{two} // vptx: ignore[V501]\n{one} {one}\n");
     let two = "vadd.u32.u32.u32.sat d, a, a;";
     assert_eq!(formatted(&text), format!("{two} // vptx: ignore[V501]\n{one}\n{one}\n"));

@@ -23,9 +23,9 @@ const BEYOND_MANUAL: [Code; 4] =
 
 /// The checker's verdict on a text.
 struct Verdict {
-    /// Whether the text is exactly one instruction of the manual's language.
+    /// Whether the text is exactly one instruction that the manual allows.
     accepted: bool,
-    /// The findings against it.
+    /// The findings that speak against it.
     against: Vec<Code>,
 }
 
@@ -37,8 +37,8 @@ fn verdict(text: &str) -> Verdict {
             || BEYOND_MANUAL.contains(&diagnostic.code)
     };
     let against: Vec<Code> = diagnostics.iter().filter(bad).map(|found| found.code).collect();
-    // A second `;` or a label makes a legal list of statements, of which the
-    // instruction is only a part.
+    // With a second `;` or a label, the text is a legal list of statements, not a single
+    // instruction.
     let whole = match module.statements() {
         [one] => {
             let (start, end) = (one.span.start as usize, one.span.end as usize);
@@ -66,9 +66,8 @@ fn blank(mut text: &str) -> bool {
     }
 }
 
-/// Facts that the grammar cannot know: the value of a constant (division by zero,
-/// the one quotient that overflows, more than 64 bits, more nesting than fits
-/// a stack).
+/// Findings that depend on the value or size of a constant, which the grammar cannot know: division
+/// by zero, the one quotient that overflows, more than 64 bits, or too much nesting for the stack.
 const VALUES: [Code; 3] =
     [Code::MalformedNumber, Code::NestedTooDeeply, Code::ConstantWithoutValue];
 
@@ -81,7 +80,7 @@ fn report(wrong: &[String], count: usize) {
     assert!(wrong.is_empty(), "{} of {count}:\n{some}", wrong.len());
 }
 
-/// Samples for names, constants and four-way lanes. All else is enumerated in full.
+/// Samples for names, constants and four-way lanes. All other rules are enumerated in full.
 const SAMPLES: Samples<'static> = &[
     ("guard", &["@p", "@!%p1"]),
     ("REGISTER", &["d"]),
@@ -93,7 +92,7 @@ const SAMPLES: Samples<'static> = &[
 fn enumerated_sentences_are_accepted() {
     let grammar = grammar();
     let sentences = grammar.enumerate(ROOT, SAMPLES).expect("the samples make it finite");
-    // A prime step gives an even sample of all alternatives.
+    // With a step that is prime, the sample is even over all alternatives.
     let steps = [1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71];
     let steps = steps.into_iter().chain([97, 127, 163, 199, 241, 283, 331, 383]).rev();
     let (all, wanted) = (sentences.count(), samples(8_000));
@@ -119,7 +118,7 @@ fn random_sentences_are_accepted() {
     let mut used = BTreeSet::new();
     for turn in 0..24_000 {
         let samples: Samples<'_> = match turn % 4 {
-            // Plain operands, so that all forms occur.
+            // These turns take plain operands, so that all forms occur.
             0 => &[("immediate", &["7"]), ("REGISTER", &["%r1", "a", "$x"])],
             _ => &[],
         };
@@ -142,8 +141,8 @@ fn random_sentences_are_accepted() {
     assert!(unused.is_empty(), "rules never used: {unused:?}");
 }
 
-/// Every form of the table has a derivation: 300,352 texts, with samples of the
-/// four-way forms.
+/// Every form of the table has a derivation: 300,352 texts, where the selectors of four-way forms
+/// are samples.
 #[test]
 fn forms_are_derivable() {
     let grammar = grammar();
@@ -158,7 +157,7 @@ fn forms_are_derivable() {
     assert_eq!(count, 78_400 + 221_952 + four_way);
 }
 
-/// The grammar's lists of selectors equal those of the table.
+/// The grammar's lists of selectors equal the lists of the table.
 #[test]
 fn selectors_are_the_same() {
     let grammar = grammar();
@@ -185,7 +184,8 @@ fn selectors_are_the_same() {
 
 // ------------------------------------------------------------------ mutants
 
-/// Tokens of one kind, so that many replacements stay legal.
+/// Groups of similar tokens. A token that is replaced by another token of its group often stays
+/// legal.
 const POOLS: &[&[&str]] = &[
     &[".u32", ".s32"],
     &["a", "b", "%r1", "$x", "_y", "d"],
@@ -208,8 +208,8 @@ const POOLS: &[&[&str]] = &[
     ],
 ];
 
-/// Tokens that usually do not fit. There is no `#`: the module reader handles
-/// preprocessor lines, not the grammar.
+/// Tokens that usually do not fit. `#` is missing, because the module reader handles preprocessor
+/// lines, but the grammar does not.
 const ODDITIES: &[&str] = &[
     "_",
     ".",
@@ -287,7 +287,7 @@ const ODDITIES: &[&str] = &[
     "//",
 ];
 
-/// Splits a text like a reader who knows only the characters of PTX.
+/// Splits a text into tokens by the character set of PTX alone.
 fn tokens(text: &str) -> Vec<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let mut tokens: Vec<String> = Vec::new();
@@ -330,14 +330,14 @@ fn seedling(random: &mut Random, pool: &[Vec<String>], grammar: &Grammar) -> Vec
             tokens.insert(1, "!".to_owned());
         }
     }
-    // Constants in place of sources.
+    // Replaces some sources by constants.
     let constants = ["5", "-5", "0x1F", "(2+3)*4", "1?2:3", "~0 % 7", "(.s64)WARP_SZ"];
     for token in tokens.iter_mut().skip(1) {
         if matches!(token.as_str(), "a" | "b" | "c") && random.one_in(12) {
             (*random.pick(&constants)).clone_into(token);
         }
     }
-    // Split the constants that were just inserted.
+    // Splits the new constants into tokens.
     self::tokens(&tokens.join(" "))
 }
 
@@ -383,14 +383,14 @@ fn mutate(tokens: &mut Vec<String>, random: &mut Random) {
             tokens[at] = token.into_iter().collect();
         }
         7 => {
-            // Replaces a token by a constant of several tokens.
+            // Replaces the token by a constant of several tokens.
             let constant =
                 ["( 1 + 2 )", "- 5", "~ ! 0", "1 ? 2 : 3", "8 % 3", "( .u64 ) 5", "1 << 4"];
             if !tokens[at].starts_with('.') {
                 tokens.splice(at..=at, random.pick(&constant).split(' ').map(str::to_owned));
             }
         }
-        // Replaces a token by another one of the same kind.
+        // Replaces the token by a similar one.
         _ => {
             let token = tokens[at].as_str();
             let mut kinds = POOLS.to_vec();
@@ -414,7 +414,7 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
     let mut text = String::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].as_str());
-        // Unless they are to fuse, words stay separate words.
+        // Words are kept separate, unless this text may fuse them.
         let fuse = before.ends_with(|c: char| c.is_ascii_alphanumeric())
             && token
                 .starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%'))
@@ -423,21 +423,21 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
         text.push_str(if fuse && gap.is_empty() { " " } else { gap });
         text.push_str(token);
     }
-    // A final line break ends any `//`.
+    // The final line break ends a `//` comment.
     text + "\n"
 }
 
-/// The only reasons why the two verdicts on a mutant may differ.
+/// Whether the grammar and the checker may disagree about a mutant. Only the reasons below count.
 fn exempt(text: &str, derivable: bool, found: &Verdict) -> bool {
-    // The names that PTX predefines are not part of the syntax.
+    // The grammar does not know the names that PTX predefines.
     let special = only(&found.against, &[Code::SpecialRegister]);
-    // Neither is the value of a constant.
+    // The grammar does not know the value of a constant.
     let valueless = only(&found.against, &VALUES);
     if derivable {
         return special || valueless;
     }
-    // In the manual, floating-point constants exist and comparing them gives an
-    // integer. The grammar leaves them out.
+    // The manual has floating-point constants, whose comparison gives an integer. The grammar has
+    // none.
     let words: Vec<String> = tokens(text);
     let float = words.iter().any(|word| {
         word == "0f3F800000"
@@ -480,8 +480,8 @@ fn mutants_get_the_same_verdict() {
     assert!(exempted * 50 < count, "{exempted} exempt");
 }
 
-/// Each deviation of ptxas from the manual is outside the grammar. The checker reports
-/// it in a way that the tests here count.
+/// Where ptxas accepts more than the manual, the grammar rejects the text. The checker reports each
+/// such case with a code that these tests count.
 #[test]
 fn what_only_ptxas_accepts_is_no_sentence() {
     let grammar = grammar();

@@ -1,10 +1,10 @@
-//! Limits that saturating differences share stand before a loop.
+//! Saturating differences can share limits, which are computed before a loop.
 
 use vptx::backend::ptx::{RewriteOptions, rewrite};
 use vptx::isa::Target;
 use vptx::parse;
 
-/// A loop around an instruction, after a statement, rewritten.
+/// Rewrites a loop around `body`. The statement `written` stands before the loop.
 fn looped(target: u16, written: &str, body: &str, options: &RewriteOptions) -> String {
     let text = format!(
         ".version 8.8\n.target sm_{target}\n.func f()\n{{\n.reg .b32 a, b, c, d, e, f, %r<9>;\n\
@@ -17,7 +17,7 @@ fn looped(target: u16, written: &str, body: &str, options: &RewriteOptions) -> S
     rewrite(&module, &options).expect("a target").text()
 }
 
-/// The text before the loop and that in it.
+/// The new statements before the loop, and the text of the loop.
 fn parts<'t>(text: &'t str, written: &str) -> [&'t str; 2] {
     let (before, inside) = text.split_once("round:").expect(text);
     [before.split_once(written).expect(text).1.trim(), inside]
@@ -25,7 +25,7 @@ fn parts<'t>(text: &'t str, written: &str) -> [&'t str; 2] {
 
 const LOAD: &str = "ld.global.b32 b, [q+8];";
 
-/// The limits of two saturating differences depend on one word.
+/// The limits of two saturating differences depend only on the word that both subtract.
 #[test]
 fn limits_stand_before_loops() {
     let options = RewriteOptions::default();
@@ -37,7 +37,8 @@ fn limits_stand_before_loops() {
         let [before, inside] = parts(&text, LOAD);
         assert!(before.contains(limit) && !inside.contains(saturating), "{text}");
         assert_eq!(inside.matches("min.s").count(), 2, "{text}");
-        // One alone, twice the same, and different words.
+        // A single difference, equal differences, and differences with different subtrahends share
+        // no limits.
         for body in [
             difference("d", "a", "b"),
             difference("d", "a", "b") + &difference("e", "a", "b"),

@@ -1,5 +1,5 @@
-//! Kernels compute the same before and after rewriting, and as their authors would write them
-//! today.
+//! Kernels compute the same before and after rewriting. They also compute the same as kernels that
+//! use today's intrinsics.
 
 use std::fmt::Write as _;
 use std::{env, fs};
@@ -20,10 +20,11 @@ use vptx::print::{NormalOptions, normalize};
 use vptx::video::Semantics;
 use vptx::{RewriteOptions, parse, rewrite};
 
-/// The targets that PTX was made for. It is also that of all measured targets up to the next one.
+/// The targets for which the kernels were compiled. A measured target uses the PTX for the highest
+/// of these that is not above it.
 const MADE_FOR: [Target; 3] = [Target::sm(75), Target::sm(90), Target::sm(100)];
 const SEMANTICS: Semantics = Semantics::CURRENT;
-/// The words of each of the three arrays of a kernel.
+/// The number of words in each of the three arrays of a kernel.
 const WORDS: usize = 64;
 
 /// Every kernel's name, target and text.
@@ -35,24 +36,24 @@ fn kernels() -> Vec<(String, Target, String)> {
     files.collect()
 }
 
-/// The measured targets with the same PTX as a target.
+/// The measured targets that use the PTX for a target.
 fn alike(target: Target) -> impl Iterator<Item = Target> {
     let made_for = |it: &Target| MADE_FOR.into_iter().rfind(|made_for| made_for <= it);
     let measured = Target::measured().iter().copied();
     measured.filter(move |it| made_for(it) == Some(target))
 }
 
-/// The values of three arrays.
+/// The words of the three arrays.
 fn arrays(name: &str, random: &mut Random) -> Vec<u32> {
     let mut word = || match random.below(4) {
         0 => *random.pick(&EDGES),
-        // Equal bytes are searched for, and compared.
+        // Words of four equal bytes, because kernels search for equal bytes and compare them.
         1 => random.below(256) as u32 * 0x0101_0101,
         _ => random.next() as u32,
     };
     let mut words: Vec<u32> = (0..3 * WORDS).map(|_| word()).collect();
     if name == "slab" {
-        // A ray of numbers: no result depends on which NaN comes out.
+        // A ray of finite numbers, so that no result depends on the kind of a NaN.
         let mut number = || f32::from(random.below(2000) as u16) / 100.0 - 10.0;
         for at in 0..6 {
             words[2 * WORDS + at] = number().to_bits();
@@ -69,7 +70,7 @@ fn run(kernel: &Kernel, words: &[u32], steps: u64) -> Vec<u32> {
     memory
 }
 
-/// Runs two kernels on several memories, and compares these afterwards.
+/// Runs two kernels on several memories. The memories must be equal afterwards.
 fn assert_same(name: &str, one: &Kernel, other: &Kernel, what: &str) {
     let mut random = Random(7);
     for steps in [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 1, 0] {
@@ -103,7 +104,7 @@ fn rewritten_kernels_compute_the_same() {
     // nvcc 13.5 made no kernels for older targets.
     let made = Target::measured().iter().filter(|target| target.has(Feature::Ptxas13)).count();
     assert_eq!(changed + left, 17 * made * 2);
-    // Those of `sad` are machine instructions before sm_120.
+    // The instructions of `sad` stay, because they are machine instructions before sm_120.
     assert!(left <= 8, "{left} of {changed} are left as they are");
 }
 
@@ -116,7 +117,7 @@ fn kernels_compute_what_their_intrinsics_do() {
     }
 }
 
-/// The interpreter itself, with results by hand.
+/// Tests the interpreter with results that were computed by hand.
 #[test]
 fn ordinary_instructions_run() {
     let text = "
@@ -151,9 +152,10 @@ $L__loop:
     let mut memory = [0x8001_7f02, 0x01ff_0380, 0, 0, 0, 0, 0];
     kernel.run(&[address(0), 3], &mut memory);
     let majority = 0x8001_7f02 & 0x01ff_0380 | 0xffff_ffe5 & (0x8001_7f02 | 0x01ff_0380);
-    // Bytes 0 (the lowest), sign of 4, 7 and 4 of the pair.
+    // Byte 0 (the lowest), the sign of byte 4, and bytes 7 and 4 of the pair.
     let permuted = 0x8001_ff02;
-    // 0x80 * 0x01, 0x01 * 0xff, 0x7f * 0x03, 0x02 * 0x80, and 5, all with signs.
+    // The sum of 0x80 * 0x01, 0x01 * 0xff, 0x7f * 0x03, 0x02 * 0x80 and 5, where the bytes are
+    // signed.
     let dot = (-128 - 1 + 381 - 256 + 5_i32).cast_unsigned();
     assert_eq!(memory[2..], [0xffff_ffe5, permuted, 0xff03_8080, majority, dot]);
 }
@@ -165,13 +167,14 @@ fn endless_kernels_stop() {
     kernel.run(&[], &mut []);
 }
 
-/// How a module of random kernels starts.
+/// The start of a module of random kernels.
 const HEAD: &str = ".version 8.8\n.target sm_75\n.address_size 64\n";
 
-/// The registers of random kernels that have a value from the start. Members write others first.
+/// The registers of random kernels that have a value from the start. Video instructions write other
+/// registers first.
 const REGISTERS: [&str; 9] = ["a", "b", "c", "d", "e", "f", "r0", "r2", "r3"];
 
-/// A statement that reads or writes registers among some video instructions.
+/// An ordinary statement that reads or writes registers, to stand among video instructions.
 fn ordinary(random: &mut Random) -> String {
     let [x, y, z] = [(); 3].map(|()| *random.pick(&REGISTERS));
     let word = 4 * random.below(16);
@@ -183,7 +186,7 @@ fn ordinary(random: &mut Random) -> String {
     }
 }
 
-/// Statements after which `r26` and `r27` may be the same in each round of a loop.
+/// Statements before a loop, after which `r26` or `r27` may be constant in the loop.
 fn before_loop(random: &mut Random) -> String {
     let [x, y] = [(); 2].map(|()| *random.pick(&REGISTERS));
     match random.below(7) {
@@ -195,9 +198,8 @@ fn before_loop(random: &mut Random) -> String {
     }
 }
 
-/// A kernel with groups and chains, and ordinary statements among them.
-/// Statements that go on with the result of the one before, sometimes by way of a copy, as compilers
-/// write it before an `asm` that changes its operand.
+/// Copies some results before the next statement uses them, as compilers do before an `asm` that
+/// changes its operand.
 fn with_copies(random: &mut Random, statements: &str) -> String {
     let mut text = String::new();
     let mut before = None;
@@ -215,6 +217,7 @@ fn with_copies(random: &mut Random, statements: &str) -> String {
     text
 }
 
+/// A kernel with groups and chains, and ordinary statements among them.
 fn random_kernel(random: &mut Random) -> String {
     let mut body = String::from("setp.lt.u32 q, 5, 6;\n");
     for (at, register) in REGISTERS.iter().chain(&["r25", "r26", "r27"]).enumerate() {
@@ -223,7 +226,7 @@ fn random_kernel(random: &mut Random) -> String {
     let odds = *random.pick(&[4, 8, 100]);
     for at in 0..=random.below(4) {
         body += &before_loop(random);
-        // One path goes around some of what follows.
+        // A branch skips some of the following statements.
         let branches = random.one_in(3);
         if branches {
             let [x, y] = [(); 2].map(|()| *random.pick(&REGISTERS));
@@ -289,7 +292,8 @@ fn random_kernel(random: &mut Random) -> String {
     )
 }
 
-/// Also where groups move over other statements. Counts the instructions in chains and groups.
+/// Groups may also move past other statements. The test counts the instructions in chains and
+/// groups.
 #[test]
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
@@ -297,7 +301,7 @@ fn random_regions_compute_the_same() {
     for _ in 0..samples(3500) {
         let target = random.pick(Target::measured());
         let text = random_kernel(&mut random).replace("sm_75", &target.to_string());
-        // Instructions on bytes came with PTX 9.2.
+        // PTX has had instructions on bytes only since 9.2.
         let version = *random.pick(&["8.8", "9.2"]);
         let text = text.replace(".version 8.8", &format!(".version {version}"));
         let (module, findings) = parse(&text);
@@ -332,7 +336,7 @@ fn random_regions_compute_the_same() {
     assert!(fused > 100 && grouped > 40 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
 }
 
-/// White space, comments, places in sources and names of registers decide nothing.
+/// White space, comments, `.loc` and names of registers do not influence rewriting.
 #[test]
 fn layout_decides_nothing() {
     let mut random = Random(33);
@@ -343,7 +347,7 @@ fn layout_decides_nothing() {
     let mut changed = 0;
     for (seed, text) in (1..).zip(kernels().into_iter().map(|(_, _, text)| text).chain(made)) {
         let mut numbers = Random(seed);
-        // Only bodies have places.
+        // A `.loc` can stand only in a body.
         let (mut other, mut is_body) = (String::new(), false);
         for line in text.lines() {
             other += line;
@@ -368,7 +372,7 @@ fn layout_decides_nothing() {
     assert!(changed > 100, "{changed}");
 }
 
-/// Each thread of such a kernel has a memory of its own.
+/// Each thread of such a kernel uses a separate part of memory.
 #[test]
 #[ignore = "writes the kernels that scripts/gpu-check runs"]
 fn random_kernels_for_a_gpu() {

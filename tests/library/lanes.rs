@@ -1,4 +1,4 @@
-//! Neighbouring SIMD instructions on bytes, rewritten as one block on halves.
+//! Neighbouring SIMD instructions on bytes are rewritten as one block on halves.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use vptx::source::Span;
 use vptx::video::{Register, Semantics};
 use vptx::{Instruction, parse};
 
-/// A kernel with registers `r0` to `r19` that only a range declares, others, and a predicate.
+/// A kernel with a range of registers `r0` to `r19`, other registers, and a predicate.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.8\n.target sm_90\n.entry k()\n{{\n.reg .b32 r<20>;\n\
@@ -31,7 +31,7 @@ fn groups<'r>(rewritten: &'r Rewritten<'_>) -> Vec<&'r Group> {
     rewritten.changes.iter().filter_map(|change| group(&change.outcome)).collect()
 }
 
-/// The number of members of each group, and the registers that it reads and writes.
+/// For each group, the number of members, and the registers that it reads and writes.
 fn found_with(text: &str, options: &RewriteOptions) -> Vec<String> {
     let (module, findings) = parse(text);
     assert!(findings.iter().all(|it| it.severity < Severity::Error), "{text}: {findings:?}");
@@ -53,7 +53,8 @@ const ADD: &str = "vadd4.s32.s32.s32.sat";
 const SUB: &str = "vsub4.s32.s32.s32.sat";
 const MAX: &str = "vmax4.s32.s32.s32";
 
-/// `d` is the largest of `a + b`, `c - e` and `r0`, with some text before the last instruction.
+/// A kernel where `d` is the largest of `a + b`, `c - e` and `r0`, with `between` before the last
+/// instruction.
 fn cell(between: &str) -> String {
     kernel(&format!(
         "{ADD} r1, a, b, c;\n{SUB} r2, c, e, c;\n{MAX} r3, r1, r2, c;\n{between}\n\
@@ -69,7 +70,7 @@ fn neighbours_work_on_halves() {
         "/* ; */",
         ".loc 1 2 3\n",
         "// end inline asm\n\t// begin inline asm",
-        // Other registers.
+        // Statements on other registers.
         "mov.b32 r7, d;",
         "ld.global.v2.b32 {r7, r0}, [r9+4]; st.global.b32 [r9], r7;",
     ] {
@@ -83,7 +84,7 @@ fn neighbours_work_on_halves() {
     }
     let none: [String; 0] = [];
     assert_eq!(found_with(&text, &target(89)), none);
-    // The text may not have sums of halves.
+    // The version and the target of the text must also allow sums of halves.
     assert_eq!(found_with(&text.replace("sm_90", "sm_80"), &target(90)), none);
     assert_eq!(found(&text.replace("8.8", "7.8")), none);
     assert_eq!(found_with(&text, &RewriteOptions::default().with_regions(false)), none);
@@ -108,7 +109,7 @@ fn groups_end() {
     ] {
         assert_eq!(found(&cell(between)), [first], "{between}");
     }
-    // ptxas computes equal results once, and knows a maximum of equal words.
+    // ptxas computes equal results only once, and it simplifies a maximum of equal words.
     for last in ["vmax4.s32.s32.s32 d, r3, r3, r3;", "vadd4.s32.s32.s32.sat d, a, b, r3;"] {
         let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);
         assert_eq!(found(&text), [""; 0], "{last}");
@@ -123,10 +124,10 @@ fn groups_end() {
         "vset4.s32.s32.eq d, r3, r0, r3;",
         "vset4.s32.s32.lt.add d, r3, r0, r3;",
         "vmax.s32.s32.s32 d, r3, r0;",
-        // `.f16x2` registers.
+        // The registers are `.f16x2`.
         "vmax4.s32.s32.s32 d, r3, x, r3;",
         "vmax4.s32.s32.s32 x, r3, r0, r3;",
-        // This may be another register or the same one.
+        // `r03` may be `r3` or another register.
         "vmax4.s32.s32.s32 d, r03, r0, r0;",
     ] {
         let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);
@@ -134,7 +135,8 @@ fn groups_end() {
     }
 }
 
-/// ptxas shares a comparison with an instruction outside, but not what a block computes.
+/// If an instruction outside of the group has the same comparison, ptxas shares it; it could not
+/// share it with a block.
 #[test]
 fn neighbours_share_comparisons() {
     let steps = "vsub4.u32.u32.u32.sat r5, b, r2, b;\nvsub4.u32.u32.u32.sat r6, r5, e, r5;\n\
@@ -148,18 +150,19 @@ fn neighbours_share_comparisons() {
         let shared = format!("vmax4.u32.u32.u32.add r3, {same};\n");
         assert_eq!(found(&format!("{shared}{steps}")), [""; 0], "{same}");
         assert_eq!(found(&format!("{shared}{other}{steps}")), [""; 0], "{same}");
-        // An instruction of another function.
+        // The instruction with the same comparison is in another function.
         let apart = format!("{shared}}}\n.entry l()\n{{\n.reg .b32 r<20>, a, b, e;\n{steps}");
         assert_eq!(found(&apart), [group], "{same}");
     }
-    // Another step, which takes longer in the block.
+    // With a further comparison of the same sources, the block would be longer than the single
+    // instructions.
     for (sources, expected) in [("a, r2", vec![group]), ("b, r2", vec![])] {
         let after = format!("vmax4.s32.s32.s32 r3, {sources}, b;\nst.global.b32 [r9], r3;");
         assert_eq!(found(&format!("{steps}{after}")), expected, "{sources}");
     }
 }
 
-/// The last instruction moves up, before statements that name registers of the others.
+/// The last instruction moves up, before statements that use registers of the other members.
 #[test]
 fn groups_stand_before_what_reads_their_results() {
     for (between, expected) in [
@@ -167,7 +170,7 @@ fn groups_stand_before_what_reads_their_results() {
         ("mov.b32 a, r7;", "4: a b c e r0 > d"),
         ("ld.global.v2.b32 {r7, b}, [r9]; mov.b32 r7, r03;", "3: a b c e > r3"),
         ("st.global.b32 [r9], r2;", "4: a b c e r0 > r2 d"),
-        // The last one writes what these write or read.
+        // The last instruction writes a register that the statements between write or read.
         ("mov.b32 r7, r1; mov.b32 r0, r7;", "3: a b c e > r1 r3"),
         ("st.global.b32 [r9], r1; ld.global.v2.b32 {r7, d}, [r9];", "3: a b c e > r1 r3"),
         ("st.global.v2.b32 [r9], {d, r1};", "3: a b c e > r1 r3"),
@@ -182,16 +185,16 @@ fn groups_stand_before_what_reads_their_results() {
         let place = rewritten.changes.iter().position(|it| it.outcome != Outcome::Absorbed);
         assert_eq!(place, Some(2), "{new}");
     }
-    // Statements that only name others stay before the block.
+    // Statements that use only other registers stay before the block.
     let text = cell("mov.b32 r7, r9;");
     let new = rewrite(&parse(&text).0, &RewriteOptions::default()).unwrap().text();
     assert!(new.find("mov.b32 r7, r9").unwrap() < new.find("max.s16x2").unwrap(), "{new}");
-    // No group is that long.
+    // A group does not extend over so many statements.
     let far = |count: usize| found(&cell(&"mov.b32 r7, r9;".repeat(count)));
     assert_eq!([far(60), far(70)], [["4: a b c e r0 > d"], ["3: a b c e > r3"]]);
 }
 
-/// Comparisons are signs of differences.
+/// A comparison is computed from the sign of a difference.
 #[test]
 fn comparisons_are_members() {
     let text = |last: &str| {
@@ -204,7 +207,7 @@ fn comparisons_are_members() {
     assert_eq!(found(&text("vset4.s32.s32.ne e, r1, r2, c;")), ["3: a b c e > r1 r2 d"]);
 }
 
-/// Only results that nothing else reads stay in the block.
+/// A block writes a register unless nothing outside of the block reads it.
 #[test]
 fn results_live_on() {
     let text = cell("");
@@ -212,16 +215,16 @@ fn results_live_on() {
     assert_eq!(found(&with("st.global.b32 [r9], r1;")), ["4: a b c e r0 > r1 d"]);
     assert_eq!(found(&with("st.global.b32 [r9], r02;")), ["4: a b c e r0 > r2 d"]);
     assert_eq!(found(&with("mov.b32 r1, a; st.global.b32 [r9], r1;")), ["4: a b c e r0 > d"]);
-    // Another register of the same name.
+    // The inner register has the same name, but is another register.
     let inner = "{ .reg .b32 r1; mov.b32 r1, a; st.global.b32 [r9], r1; }";
     assert_eq!(found(&with(inner)), ["4: a b c e r0 > d"]);
-    // On one path, and in the next round of a loop.
+    // The register is read on one path only, or in the next iteration of a loop.
     let path = "@p bra M; st.global.b32 [r9], r1; M:";
     assert_eq!(found(&with(path)), ["4: a b c e r0 > r1 d"]);
     let round =
         with("@p bra L;").replace(&format!("{ADD} r1"), &format!("L: mov.b32 r8, r2;\n{ADD} r1"));
     assert_eq!(found(&round), ["4: a b c e r0 > r2 d"]);
-    // Registers that no range declares, and those of the function's head.
+    // Registers that are declared one by one, and registers from the function's head.
     for (old, new) in [
         (".reg .b32 r<20>;", ".reg .b32 r0, r1, r2, r3;"),
         (
@@ -231,18 +234,18 @@ fn results_live_on() {
     ] {
         assert_eq!(found(&text.replace(old, new)), ["4: a b c e r0 > d"], "{new}");
     }
-    // The caller reads a result.
+    // The register is the function's result, which the caller reads.
     let result = text.replace(".entry k()", ".func (.reg .b32 z) k()").replace("r1", "z");
     assert_eq!(found(&result), ["4: a b c e r0 > z d"]);
-    // In a loop, the value of the round before.
+    // A member may overwrite an input, which then has the value of the last iteration.
     let carried = text.replace(" d, r3", " r0, r3");
     assert_eq!(found(&carried), ["4: a b c e r0 > r0"]);
-    // One register is written twice, and is a source of its own result.
+    // Two members write one register, and a member overwrites one of its sources.
     let twice = text.replace("r3", "d").replace("r2", "c");
     assert_eq!(found(&twice), ["4: a b c e r0 > d"]);
 }
 
-/// The values of registers after some instructions, one after the other.
+/// Runs some instructions in order and updates the values of registers.
 fn run(statements: &[(&Instruction, Program)], words: &mut HashMap<String, u32>) {
     for (statement, program) in statements {
         let [a, b, c] = statement.sources().map(|it| it.map_or(0, |it| words[it.name()]));
@@ -274,7 +277,7 @@ fn blocks_compute_what_their_members_compute() {
             .with_target(Some(*random.pick(&targets)));
         let rewritten = rewrite(&module, &options).expect("a target");
         let new = rewritten.text();
-        // Instructions that stay may be a group without their neighbours.
+        // Instructions that stay unchanged may form a group when their neighbours are rewritten.
         let kept = rewritten.changes.iter().filter(|it| it.outcome == Outcome::Kept).count();
         if kept < 2 {
             assert_eq!(rewrite(&parse(&new).0, &options).expect("a target").text(), new);
@@ -315,11 +318,11 @@ fn blocks_compute_what_their_members_compute() {
     }
     println!("{count} groups, {cases} cases");
     assert!(hidden as u64 > cases);
-    // Mnemonics with types.
+    // The names are mnemonics with types.
     assert!(names.len() > 100, "{names:?}");
 }
 
-/// Every comment and every original is in the new text.
+/// The new text contains every comment and, as a comment, every original instruction.
 #[test]
 fn nothing_is_lost() {
     let text = kernel(&format!(
@@ -369,11 +372,11 @@ fn groups_are_reported() {
         rewrite(&module, &RewriteOptions::default()).expect("a target").text()
     };
     assert_eq!(found[0].fixes[0].apply(&text), rewritten(&text));
-    // Other targets have no sums of halves, or other blocks are cheaper there.
+    // On some targets, there are no sums of halves, or other blocks are cheaper.
     assert_eq!(findings(&text, &[75, 90]), []);
 }
 
-/// A loop around instructions that read `r16`, which is written before it.
+/// A loop whose instructions read `r16`. `written` stands before the loop and writes it.
 fn round(written: &str, between: &str, end: &str) -> String {
     kernel(&format!(
         "ld.b32 r9, [r8]; {written}\n{between}\nround:\nld.b32 a, [r9];\n{SUB} r1, a, r16, a;\n\
@@ -381,7 +384,7 @@ fn round(written: &str, between: &str, end: &str) -> String {
     ))
 }
 
-/// The new text of a loop, and the number of lines before it.
+/// The rewritten loop, and the number of lines that were inserted before it.
 fn looped(target: u16, written: &str, between: &str, end: &str) -> (String, usize) {
     let text = round(written, between, end);
     let (module, findings) = parse(&text);
@@ -399,7 +402,8 @@ fn looped(target: u16, written: &str, between: &str, end: &str) -> (String, usiz
     (rewritten.text(), lines)
 }
 
-/// A register that is the same in each round is taken apart once, where one instruction writes it.
+/// If a register does not change in a loop, its lanes are extracted once, directly after the single
+/// instruction that writes it.
 #[test]
 fn lines_stand_before_loops() {
     const AGAIN: &str = "@p bra round;";
@@ -420,7 +424,7 @@ fn lines_stand_before_loops() {
     }
     assert!(kept(load, "", "@p bra.uni round;"));
     assert!(kept(load, "other: add.s32 r7, r7, 1;", "@p bra round; bra other;"));
-    // It may have other values.
+    // The register may have another value in the loop.
     for written in [
         "@p mov.b32 r16, c;",
         "mov.b32 r16, c; @p mov.b32 r16, d;",
@@ -429,7 +433,7 @@ fn lines_stand_before_loops() {
         "{ mov.b32 r16, c; }",
         "{ .reg .b32 r<17>; mov.b32 r16, c; }",
         "vadd4.u32.u32.u32.sat r16, c, d, c;",
-        // It is there only after another instruction.
+        // The register has its value only after a further instruction.
         "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r16}, [r9]; tcgen05.wait::ld.sync.aligned;",
         "",
     ] {
@@ -437,14 +441,15 @@ fn lines_stand_before_loops() {
     }
     assert!(!kept(load, "", "add.s32 r16, r16, 1; @p bra round;"));
     assert!(!kept(load, "", "call (r16), f, (r9); @p bra round;"));
-    // Another register of the same name.
+    // The inner register has the same name, but is another register.
     assert!(kept(load, "{ .reg .b32 r<17>; mov.b32 r16, c; }", AGAIN));
-    // The names of what stands before the loop are not known earlier in the text.
+    // The instruction that writes the register stands below the loop in the text, so names declared
+    // there would be unknown in the loop.
     let below = round("", "bra start;", "@p bra done; start: ld.b32 r16, [r8]; bra round; done:");
     let (module, _) = parse(&below);
     let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
     assert!(!rewritten.text().contains("_k0"), "{}", rewritten.text());
-    // There is no loop around it.
+    // No loop contains the group.
     for end in ["", "@p bra later; later:", "later: @p bra later;"] {
         assert!(!kept(load, "", end), "{end}");
     }
@@ -452,13 +457,13 @@ fn lines_stand_before_loops() {
     assert!(!kept("", &format!("before: {load}"), "@p bra before;"));
 }
 
-/// Of two groups with the same source, both fixes are made at once.
+/// Two groups with the same source need the same inserted lines. Both fixes can be made at once.
 #[test]
 fn fixes_insert_at_one_place() {
     let text = round("ld.b32 r16, [r8];", "", "@p bra round;");
     let [before, after] = [text.find("round:").unwrap(), text.rfind('}').unwrap()];
     let again = text[before..after].replace("round", "again");
-    // Registers that live in the first loop only.
+    // The names of registers that only the first loop uses.
     let names = [("r1,", "r11,"), ("r2,", "r12,"), ("r3,", "r13,"), ("r4", "r14")];
     let again = names.iter().fold(again, |text, (old, new)| text.replace(old, new));
     let text = [&text[..after], &again, "}\n"].concat();
@@ -470,7 +475,7 @@ fn fixes_insert_at_one_place() {
     assert_eq!((fixed.text, fixed.rounds.len()), (rewritten.text(), 1));
 }
 
-/// The fix of a finding inserts them, too.
+/// The fix of a finding inserts the lines before the loop, too.
 #[test]
 fn fixes_insert_lines_before_loops() {
     let (written, end) = ("ld.b32 r16, [r8];", "@p bra round;");

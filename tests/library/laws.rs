@@ -1,5 +1,5 @@
-//! Laws of the library for every form of the table: each text is read, printed, and
-//! read again as the same value.
+//! Properties that hold for every form of the table: each text is read, printed, and read again as
+//! the same value.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use vptx::video::{
 };
 use vptx::{CheckOptions, Diagnostic, Dialect, Instruction, parse_with};
 
-/// Findings about the spelling of instructions. Their results are tested elsewhere.
+/// Findings about the spelling of instructions. Other tests examine findings about results.
 fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
     let mut found = vptx::check(text, options);
     found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
@@ -28,13 +28,13 @@ fn options(dialect: Dialect) -> CheckOptions {
     CheckOptions::default().with_dialect(dialect)
 }
 
-/// `.b1024` is legal and canonical, but deserves a note: newer ptxas versions misread
-/// it.
+/// Whether a finding counts. `.b1024` is legal and canonical, but has a note, because newer
+/// versions of ptxas misread it.
 fn notable(diagnostic: &Diagnostic, source: &str) -> bool {
     !(diagnostic.code == Code::SelectorReadAsType && diagnostic.span.text(source) == ".b1024")
 }
 
-/// Checks the laws for all texts of some families. Returns the number of texts for each
+/// Checks the properties for all texts of some families. Returns the number of texts for each
 /// mnemonic.
 fn hold(families: &[Family]) -> Vec<(Mnemonic, usize)> {
     let mut counts: Vec<(Mnemonic, usize)> = Vec::new();
@@ -61,8 +61,8 @@ fn hold(families: &[Family]) -> Vec<(Mnemonic, usize)> {
             assert_eq!(instruction.mnemonic(), mnemonic, "{text}");
             let row = instruction.form();
             assert_eq!((row.section, row.title), (form.section, form.title), "{text}");
-            // The table fixes the order of modifiers, and the texts have no aliases. Printing may
-            // therefore only change explicit defaults.
+            // The texts have the modifiers in the order of the table and no aliases, so printing
+            // can only remove explicit defaults.
             let printed = instruction.to_string();
             let plain = without_defaults(text);
             assert_eq!(printed, plain);
@@ -76,7 +76,7 @@ fn hold(families: &[Family]) -> Vec<(Mnemonic, usize)> {
     counts
 }
 
-/// 8 type combinations, with and without `.sat`, 7 × 7 source selectors, and
+/// The number of texts: 8 type combinations, with and without `.sat`, 7 × 7 source selectors, and
 /// 10 tails: none, three secondary operations, six destination selectors.
 #[test]
 fn scalar_arithmetic_and_shifts() {
@@ -84,12 +84,12 @@ fn scalar_arithmetic_and_shifts() {
     assert_eq!(arithmetic.len(), 5);
     assert!(arithmetic.iter().all(|&(_, count)| count == 8 * 2 * 49 * 10), "{arithmetic:?}");
     assert_eq!(arithmetic.iter().map(|(_, count)| count).sum::<usize>(), 39_200);
-    // The amount has only one type, but there are two modes.
+    // In a shift, the amount has one type instead of two, but there are two modes.
     let shifts = hold(&[Family::Shift]);
     assert_eq!(shifts, [(Mnemonic::Vshl, 7840), (Mnemonic::Vshr, 7840)]);
 }
 
-/// `vmad`: `.sat`, three scales, and five ways to negate or add: none, `-a`,
+/// The numbers of texts. `vmad`: `.sat`, three scales, and five ways to negate or add: none, `-a`,
 /// `-b`, `-c`, `.po`. `vset`: 4 type combinations, 6 comparisons, 10 tails.
 #[test]
 fn scalar_multiply_add_and_set() {
@@ -97,7 +97,7 @@ fn scalar_multiply_add_and_set() {
     assert_eq!(hold(&[Family::Set]), [(Mnemonic::Vset, 4 * 6 * 10 * 49)]);
 }
 
-/// Nothing, `.sat` or `.add`; nothing or one of 3 masks; nothing or one of 16
+/// The number of texts: nothing, `.sat` or `.add`; nothing or one of 3 masks; nothing or one of 16
 /// selectors on each source.
 #[test]
 fn two_way_arithmetic() {
@@ -169,7 +169,7 @@ fn explicit_defaults_are_left_out() {
         ("vadd4.u32.u32.u32 d.b3210, a, b, c;", "vadd4.u32.u32.u32 d, a, b, c;"),
         ("vmin4.u32.s32.u32.sat d, a.b3210, b.b7654, c;", "vmin4.u32.s32.u32.sat d, a, b, c;"),
         ("vset4.s32.s32.ne d.b3210, a.b3210, b.b7654, c;", "vset4.s32.s32.ne d, a, b, c;"),
-        // The default of the other source is not a default here.
+        // The selector is the default of the other source, so it stays.
         ("vadd2.u32.u32.u32 d, a.h32, b.h10, c;", "vadd2.u32.u32.u32 d, a.h32, b.h10, c;"),
         ("vadd4.u32.u32.u32 d, a.b7654, b.b3210, c;", "vadd4.u32.u32.u32 d, a.b7654, b.b3210, c;"),
     ] {
@@ -180,8 +180,8 @@ fn explicit_defaults_are_left_out() {
     assert_ne!(read("vset4.u32.u32.eq d, a.b7654, b, c;"), read("vset4.u32.u32.eq d, a, b, c;"));
 }
 
-/// Two minus signs on the factors give the same value as none. This holds in every form
-/// of `vmad`, also with `-c`.
+/// If both factors have a minus sign, the value is the same as without the signs. This holds in
+/// every form of `vmad`, also with `-c`.
 #[test]
 fn cancelled_negations_vanish() {
     let mut count = 0;
@@ -219,7 +219,7 @@ fn layout_and_comments_do_not_matter() {
         assert_eq!(found.to_string(), read(&found.to_string()).to_string(), "{text}");
         assert_eq!(found.guard, value.guard, "{text}");
         assert_eq!(found.to_string().replace(' ', ""), plain.replace(' ', ""), "{text}");
-        // A statement of a module needs its `;`.
+        // In a module, a statement needs its `;`.
         let ptxas = check(text, &options(Dialect::Ptxas));
         assert_eq!(ptxas.is_empty(), !text.ends_with('c'), "{text}");
     }
@@ -245,11 +245,11 @@ fn guards_read_and_print() {
     assert_eq!(read("vset.u32.s32.ge d, a, b").guard, None);
 }
 
-/// Constant expressions and their low 32 bits. The values follow from the manual's
-/// rules. Where the rules leave room (`%`, shift counts, literals beyond 64 bits, the
-/// type of `?:`), the values were measured on ptxas 11.8, 12.9 and 13.5.
+/// Constant expressions and their low 32 bits. The values follow from the manual's rules. Where the
+/// rules are not precise (`%`, shift counts, literals beyond 64 bits, the type of `?:`), the values
+/// were measured on ptxas 11.8, 12.9 and 13.5.
 const CONSTANTS: &[(&str, u32)] = &[
-    // Only the left side decides if `>>` copies a sign.
+    // Only the type of the left side decides whether `>>` copies the sign.
     ("-8 >> 40U", 0xffff_ffff),
     ("-8 >> 40", 0xffff_ffff),
     ("0xfffffffffffffff8 >> 40", 0x00ff_ffff),
@@ -329,7 +329,7 @@ const CONSTANTS: &[(&str, u32)] = &[
     ("5 % 3", 2),
     ("-5 % 3", 2),
     ("7 % -3", 7),
-    // Signed and unsigned.
+    // Operations on signed and unsigned values.
     ("-1<0", 1),
     ("-1<0U", 0),
     ("-1>0U", 1),
@@ -372,8 +372,8 @@ const CONSTANTS: &[(&str, u32)] = &[
     ("1<<65", 2),
     ("1>>-1", 0),
     ("-1>>-1", 0xffff_ffff),
-    // Sixty-four ones. ptxas accepts the second one, which overflows by less than one
-    // digit.
+    // The first literal has 64 bits, all of them set. The second overflows by less than one digit,
+    // and ptxas accepts it.
     ("18446744073709551615", 0xffff_ffff),
     ("36893488147419103231", 0xffff_ffff),
 ];
@@ -425,8 +425,8 @@ fn constants_have_their_values() {
             let found = check(&text, &options(Dialect::Documented));
             let found: Vec<Code> = found.iter().map(|diagnostic| diagnostic.code).collect();
             let got = text.parse::<Instruction>().map(|read| immediates(&read)[0].0);
-            // Bits 32 to 63 are all set, but the constant is unsigned. A warning may or may not be
-            // useful.
+            // Bits 32 to 63 are all set, but the constant is unsigned. A warning is neither
+            // required nor forbidden.
             let doubtful = text.contains('~') || text.contains("3231") || text.contains("1615");
             if got.as_ref().ok() != Some(value) || found != codes && !doubtful {
                 wrong.push(format!("{text} is {value:#x}: {got:x?} {found:?}"));
@@ -436,8 +436,8 @@ fn constants_have_their_values() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No video instruction takes a floating-point value. A comparison of decimal values is
-/// an integer. Hexadecimal values (`0f…`, `0d…`) must stand alone: ptxas reports a
+/// No video instruction accepts a floating-point value. The comparison of decimal values gives an
+/// integer, which is accepted. Hexadecimal values (`0f…`, `0d…`) must stand alone: ptxas reports a
 /// syntax error at the operator.
 #[test]
 fn floating_point_is_no_constant_here() {
@@ -474,8 +474,8 @@ fn floating_point_is_no_constant_here() {
     }
 }
 
-/// Constants are printed such that every place that takes one reads the same value.
-/// Printing a second time changes nothing.
+/// A printed constant has the same value wherever a constant may stand. Printing it a second time
+/// changes nothing.
 #[test]
 fn constants_survive_printing() {
     let texts: Vec<&str> = CONSTANTS.iter().chain(WIDE).map(|(text, _)| *text).collect();
@@ -505,7 +505,7 @@ fn constants_survive_printing() {
     }
 }
 
-/// A constant made from a number prints as that number.
+/// A constant that is made from a number is printed as that number.
 #[test]
 fn constants_from_numbers() {
     for value in [0, 1, 7, 8, 255, 0x8000_0000, u32::MAX] {
@@ -533,8 +533,8 @@ fn mad(mode: MadMode, a: Source, b: Source, c: Operand) -> Option<MultiplyAdd> {
     })
 }
 
-/// A minus before a constant is part of the constant. A mode that negates a constant
-/// would not be read back as that mode.
+/// A minus sign before a constant is a part of the constant. A mode that negates a constant could
+/// therefore not be read back from its text.
 #[test]
 fn multiply_add_negates_registers_only() {
     let constant = || vptx::video::Immediate::new(5);
@@ -577,7 +577,7 @@ fn multiply_add_negates_registers_only() {
 fn register_names() {
     for name in ["a", "%r1", "$x", "_x", "%%x", "a$b", "__", "%_", "_1", "%1", "warp_sz", "$1"] {
         match Register::new(name) {
-            // `%` starts a name and cannot stand inside one.
+            // `%` can start a name, but cannot be inside one.
             None => assert_eq!(name, "%%x"),
             Some(made) => {
                 assert_eq!((made.name(), made.to_string().as_str()), (name, name));
@@ -586,7 +586,7 @@ fn register_names() {
             }
         }
     }
-    // Short names are stored differently from long ones.
+    // Short names and long names are stored differently.
     let names: Vec<String> = (1..50).map(|length| "r".repeat(length)).collect();
     for (at, name) in names.iter().enumerate() {
         let made = register(name);
@@ -601,7 +601,7 @@ fn register_names() {
     }
 }
 
-/// Parsing an instruction accepts exactly one instruction.
+/// The parser of instructions accepts exactly one instruction.
 #[test]
 fn instructions_stand_alone() {
     for text in [
@@ -625,7 +625,7 @@ fn instructions_stand_alone() {
     }
 }
 
-/// Whether all places of a finding lie in the text, between characters, and its fixes
+/// Whether all spans of a finding lie in the text and on borders of characters, and all its fixes
 /// can be applied.
 fn is_sound(text: &str, diagnostic: &Diagnostic) -> bool {
     let inside =
@@ -640,8 +640,8 @@ fn is_sound(text: &str, diagnostic: &Diagnostic) -> bool {
         && diagnostic.fixes.iter().all(fits)
 }
 
-/// Parts and variants of instructions, parsed alone and as a text. Every finding has
-/// its place in the given text, and no finding is about the missing `;`.
+/// Parses parts and variants of instructions alone and as a text. Every finding must lie in the
+/// given text, and no finding may be about the missing `;`.
 #[test]
 fn findings_are_about_what_was_given() {
     let mut texts: Vec<String> =
@@ -697,7 +697,7 @@ fn findings_are_about_what_was_given() {
     }
 }
 
-/// An open end is reported, and the text before it checked.
+/// An unfinished instruction is reported, and the text before its end is checked.
 #[test]
 fn instructions_that_break_off() {
     let codes = |text: &str| -> Vec<&str> {
@@ -745,12 +745,12 @@ fn registers_with_the_names_of_special_ones_survive() {
     @%pm0 vadd.u32.u32.u32 %laneid.b0, %laneid.h1, 5, %r1;
 }";
     let (module, mut found) = vptx::parse(source);
-    // Its results are another matter.
+    // Findings about results do not matter here.
     found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
     assert_eq!(found, []);
     let (_, instruction) = module.instructions().next().expect("an instruction");
     assert_eq!(&read(&instruction.to_string()), instruction);
-    // An undeclared `%laneid` is the special register.
+    // `%laneid` that is not declared is the special register.
     let found = check("vadd.u32.u32.u32 d, a, %laneid;", &CheckOptions::default());
     assert_eq!(found[0].code, Code::SpecialRegister);
 }
@@ -828,7 +828,8 @@ fn parts_of_a_statement_have_their_places() {
 fn parts_and_types_of_wrong_statements_are_known_as_far_as_they_parse() {
     let head = ".version 8.0\n.target sm_90\n.func f()\n{\n.reg .u32 u;\n.reg .b32 b;\n\
                 .reg .pred p;\n";
-    // The guard and the mnemonic, modifiers with roles, operands, and declared types of them.
+    // The guard and the mnemonic, the modifiers with their roles, the operands, and their declared
+    // types.
     let told = |statement: &str| {
         let source = format!("{head}{statement}\n}}\n");
         let (module, found) = vptx::parse(&source);
@@ -852,20 +853,20 @@ fn parts_and_types_of_wrong_statements_are_known_as_far_as_they_parse() {
         ("@p vadd.u32.s32.u32 u, b.b0;", format!("@p vadd {types}; u b.b0; .u32 .b32 - -")),
         ("vadd.u32.s32.u32 u, b, u", format!("vadd {types}; u b u; .u32 .b32 .u32 -")),
         ("vadd.u32.s32.u32;", format!("vadd {types}; ; - - - -")),
-        // Too many.
+        // There are too many operands.
         (
             "vadd.u32.s32.u32 u, b, b, b, b;",
             format!("vadd {types}; u b b b b; .u32 .b32 .b32 .b32"),
         ),
-        // The text stops making sense here and there.
+        // A part of the text cannot be read.
         ("vadd.u32.s32.u32 u, b, ], b;", format!("vadd {types}; u b; .u32 .b32 - -")),
         ("vadd.u32.s32.u32 u, b, (1 +, b;", format!("vadd {types}; u b; .u32 .b32 - -")),
         ("vadd.u32.s32.u32 u b;", format!("vadd {types}; u; .u32 - - -")),
         ("@p! vadd.u32.s32.u32 u, b, b;", "nothing; - - - -".into()),
-        // Names that are not declared, or are no words.
+        // Operands that are not declared, or are not 32-bit words.
         ("vadd.u32.s32.u32 x, p, b;", format!("vadd {types}; x p b; - - .b32 -")),
         ("vadd.u32.s32.u32 u, [b], {b, b};", format!("vadd {types}; u [b] {{b, b}}; .u32 - - -")),
-        // Modifiers of other instructions, types that are wrong, and too many.
+        // Modifiers of other instructions, wrong types, and too many types.
         (
             "vadd.u64.sta.s32.u32.u32.sat u, b, b;",
             "vadd Dtype=.u64 Atype=.s32 Btype=.u32 Saturate=.sat; u b b; .u32 .b32 .b32 -".into(),
@@ -889,10 +890,10 @@ fn version_and_target_are_those_of_the_module() {
     assert_eq!(gates(head), (version(7, 8), sm_86()));
     let plain = format!("{head}.visible .entry k()\n{{\n.reg .b32 r;\nadd.u32 r, r, r;\n}}\n");
     assert_eq!(gates(&plain), (version(7, 8), sm_86()));
-    // A mistake in an instruction does not hide them.
+    // A mistake in an instruction does not hide the version and target.
     let wrong = plain.replace("add.u32", "vadd.u32");
     assert_eq!(gates(&wrong), (version(7, 8), sm_86()));
-    // Of several targets, ptxas takes the last one.
+    // If a module has several targets, ptxas uses the last one.
     let twice = plain.replace(".address_size", ".target sm_50\n.address_size");
     assert_eq!(gates(&twice), (version(7, 8), Some("sm_50".into())));
     assert_eq!(gates("add.u32 r, r, r;"), (None, None));

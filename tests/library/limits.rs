@@ -4,7 +4,7 @@ use crate::support::EDGES;
 use vptx::backend::ptx::{Outcome, RewriteOptions, Sequence, rewrite};
 use vptx::parse;
 
-/// The sequences for the instructions of a text that write `d`, `e` and so on.
+/// The sequences of all instructions of a text, in order.
 fn sequences(body: &str, options: &RewriteOptions) -> Vec<Sequence> {
     let text = format!(
         ".version 8.8\n.target sm_90\n.func f()\n{{\n.reg .b32 a, b, c, d, e, f, g, h;\n\
@@ -20,7 +20,7 @@ fn sequences(body: &str, options: &RewriteOptions) -> Vec<Sequence> {
     change.collect()
 }
 
-/// How many instructions take the shared limits.
+/// The number of instructions that use shared limits.
 fn sharing(body: &str) -> usize {
     let [together, apart] = [true, false]
         .map(|regions| sequences(body, &RewriteOptions::default().with_regions(regions)));
@@ -42,16 +42,16 @@ fn three_neighbours_share_limits() {
         (format!("{first} {second} vmax.s32.s32.s32 g, a, c; // between\n{third}"), 3),
         (format!("{first} st.global.u32 [q], d; {second} mov.b32 g, c; {third}"), 3),
         (format!("{first} {second} vsub.s32.s32.s32.sat.max g, c, b, a;"), 3),
-        // Equal differences are computed once, and those of a word and itself are 0.
+        // ptxas computes equal differences once, and the difference of a word and itself is 0.
         (format!("{first} {second} vsub.s32.s32.s32.sat.max g, a, b, c;"), 0),
         (format!("{first} {second} vsub.s32.s32.s32.sat g, b, b;"), 0),
-        // The word is written, or another block starts.
+        // A statement in between writes the subtrahend or starts another basic block.
         (format!("{first} {second} mov.b32 b, c; {third}"), 0),
         (format!("{first} {second} vsub.s32.s32.s32.sat b, c, b; {third}"), 3),
         (format!("{first} vsub.s32.s32.s32.sat b, c, b; {second} {third}"), 0),
         (format!("{first} {second} @p bra L; {third} L:"), 0),
         (format!("{first} {second} L: {third}"), 0),
-        // Other words and types, and guards.
+        // Differences with other words or types, or with a guard.
         (format!("{first} {second} vsub.s32.s32.s32.sat g, c, h;"), 0),
         (format!("{first} {second} vsub.s32.u32.u32.sat g, c, b;"), 0),
         (format!("{first} {second} @p {third}"), 0),
@@ -59,14 +59,15 @@ fn three_neighbours_share_limits() {
     ] {
         assert_eq!(sharing(&body), count, "{body}");
     }
-    // On sm_120, the difference is one machine instruction.
+    // On sm_120, a saturating difference is one machine instruction.
     let target = Some(vptx::isa::Target::sm(120));
     let options = RewriteOptions::default().with_target(target);
     let single = options.clone().with_regions(false);
     assert_eq!(sequences(&THREE.join("\n"), &options), sequences(&THREE.join("\n"), &single));
 }
 
-/// Both limits, one of them because the first word is known to be on one side of 0, and none.
+/// A difference may need both limits, only one because the sign of its first word is known, or
+/// none.
 #[test]
 fn limits_saturate() {
     let both = THREE.join("\n");

@@ -1,8 +1,7 @@
-//! `asm` statements that macros make, of the same file and of headers.
+//! `asm` statements that come from macros of the same file and of headers.
 //!
-//! `VPTX_SAMPLES` sets how many times as many random wrappings to try, and `VPTX_ASM_SEED` selects
-//! them.
-//! The ignored test asks `gcc -E`.
+//! `VPTX_SAMPLES` multiplies the number of random macros, and `VPTX_ASM_SEED` selects them. The
+//! ignored test compares with `gcc -E`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,7 +27,7 @@ fn found(source: &str) -> Vec<Diagnostic> {
     check(source, &options())
 }
 
-/// Codes and places.
+/// The code of each finding, and the text that it marks.
 fn told(source: &str) -> Vec<String> {
     found(source).iter().map(|it| format!("{} {}", it.code, it.span.text(source))).collect()
 }
@@ -92,7 +91,7 @@ fn directives_count_in_their_order() {
     assert_eq!(count(&[bad, "#undef T\n", &used]), 0);
     assert_eq!(count(&[bad, "#undef T\n", good, &used]), 0);
     assert_eq!(count(&[good, &used, "#undef T\n", bad, &used]), 1);
-    // Definitions of branches.
+    // Definitions inside branches of `#if`.
     let (a, or, end) = ("#ifdef A\n", "#else\n", "#endif\n");
     assert_eq!(count(&[a, bad, end, &used]), 1);
     assert_eq!(count(&[a, bad, or, good, end, &used]), 0);
@@ -108,13 +107,13 @@ fn directives_count_in_their_order() {
 fn nothing_unknown_is_judged() {
     let text = "#define STR_(x) #x\n#define STR(x) STR_(x)\n";
     let about = |pieces: &str| told(&format!("{text}asm({pieces} {OPERANDS});"));
-    // It may be a macro of a header.
+    // `TYPE` may be a macro of a header, so nothing is reported.
     assert_eq!(about(r#""vadd." STR(TYPE) ".u32.u32 %0, %1, %2;""#), [""; 0]);
     assert_eq!(about(r#""vadd" TYPES " %0, %1, %2;""#), [""; 0]);
-    // `#` alone leaves its argument as it is.
+    // `#` does not expand its argument.
     let found = about(r#""vadd." STR_(TYPE) ".u32.u32 %0, %1, %2;""#);
     assert_eq!(found.first().map(String::as_str), Some("V102 .\" STR_(TYPE"));
-    // A statement without macros is reported in the definition alone.
+    // A statement without macros in a definition is reported once, in the definition.
     let plain = format!("#define F(d) asm(\"vadx.u32.u32.u32 %0, %1, %2;\" {OPERANDS})\nF(x);");
     assert_eq!(told(&plain), ["V101 vadx"]);
 }
@@ -147,7 +146,7 @@ fn work_is_bounded() {
     }
 }
 
-/// Options with headers by their names.
+/// Options with headers, given by name and text.
 fn with_headers(headers: &[(&str, &str)]) -> CheckOptions {
     let named = |&(name, text): &(&str, &str)| (name.to_owned(), Arc::from(text));
     let texts: BTreeMap<String, Arc<str>> = headers.iter().map(named).collect();
@@ -193,7 +192,7 @@ fn headers_count_where_they_are_included() {
         assert_eq!(count(&[&include, bad, t]), 1, "{include}");
         assert_eq!(count(&["#if Y\n", &include, "#else\n", good, "#endif\n", t]), 0, "{include}");
     }
-    // A header counts where it is included first.
+    // A header is read only where it is included first.
     assert_eq!(count(&["#include \"bad.h\"\n#undef T\n#include \"bad.h\"\n", t]), 0);
 }
 
@@ -208,13 +207,13 @@ fn a_definition_in_a_header_is_named() {
     let made = |name: &str, line| vec![format!("made by the macro `{name}` of ptx/video.h:{line}")];
     assert_eq!(texts, [("V102", made("T", 3)), ("V101", made("VADD", 4))]);
     assert!(findings.iter().all(|it| it.span.end as usize <= source.len()));
-    // A statement without macros is judged in the header, not where it is used.
+    // A statement without macros in a header's definition is not reported where the macro is used.
     let plain = format!("#define F(d) asm(\"vadx.u32.u32.u32 %0, %1, %2;\" {OPERANDS})\n");
     let options = with_headers(&[("f.h", &plain)]);
     assert_eq!(check("#include \"f.h\"\nF(x);", &options).len(), 0);
 }
 
-/// Options that read headers in a folder of fixtures.
+/// Options that find headers in a folder of fixtures.
 fn with_fixtures(folder: &'static str) -> CheckOptions {
     let find = move |include: Include<'_>| {
         let beside = include.from.and_then(Path::parent).unwrap_or(Path::new(""));
@@ -237,12 +236,12 @@ fn the_corpus_has_the_findings_written_in_it() {
     }
 }
 
-/// Codes and messages, each once.
+/// The set of codes and messages of the findings.
 fn said(source: &str, options: &CheckOptions) -> BTreeSet<(&'static str, String)> {
     check(source, options).iter().map(|it| (it.code.text(), it.message.clone())).collect()
 }
 
-/// A source after the preprocessor of gcc.
+/// The output of gcc's preprocessor for a source.
 fn preprocessed(source: &str) -> String {
     let mut gcc = Command::new("gcc")
         .args(["-E", "-P", "-w", "-x", "c++", "-I"])
@@ -271,7 +270,7 @@ fn the_preprocessor_agrees() {
         assert_eq!(said(source, options), expected, "{source}");
     };
     for name in ["wrappers.cu", "headers.cu"] {
-        // These two are for the header, and for branches.
+        // Lines with these two macros are left out: they test the header and branches.
         let source = fixture_text(&format!("macros/{name}"));
         let is_same = |line: &&str| !line.contains("VIDEO_PLAIN") && !line.contains("SIMD_TYPE");
         let lines: Vec<&str> = source.lines().filter(is_same).collect();
@@ -284,7 +283,7 @@ fn the_preprocessor_agrees() {
     assert!(with_findings > 100);
 }
 
-/// A string as the pieces of an `asm`, some of them made by macros.
+/// Writes a text as pieces of an `asm`, some of which are macros.
 fn wrapped(random: &mut Random, text: &str, defines: &mut String, number: &mut usize) -> String {
     let cuts = random.below(4) + 1;
     let size = text.len().div_ceil(cuts).max(1);
@@ -325,7 +324,7 @@ fn wrapped(random: &mut Random, text: &str, defines: &mut String, number: &mut u
     pieces.join(" ")
 }
 
-/// A source whose macros make a text, and that text.
+/// A source whose macros make up a text, and that text.
 fn random_source(random: &mut Random) -> (String, &'static str) {
     const TEXTS: [&str; 9] = [
         "vadd.s32.s32.s32 %0, %1, %2;",
@@ -359,7 +358,7 @@ fn wrapped_texts_have_the_findings_of_plain_ones() {
         let expected = said(&plain, &options());
         with_findings += usize::from(!expected.is_empty());
         assert_eq!(said(&source, &options()), expected, "case {case}:\n{source}");
-        // The statement is used in the function, whatever makes it.
+        // If macros make the statement, its findings must lie in the function.
         let start = source.find("void").expect("it has a function");
         let by_macros = source.contains("#define m") || source.contains("volatile");
         let inside = |it: &Diagnostic| it.span.start as usize >= start;

@@ -1,4 +1,4 @@
-//! Laws of the library, and recorded results.
+//! Properties of the library, and recorded results.
 
 mod asm;
 #[cfg(feature = "batch")]

@@ -28,7 +28,8 @@ const EXAMPLES: [&str; 20] = [
     "vset4.u32.u32.ne.max  r1, r2, r3, r0;",
 ];
 
-/// The two examples that contradict the chapter's own syntax, with the wrong token.
+/// The two examples that contradict the chapter's own syntax: their numbers, codes and wrong
+/// tokens.
 const MISTAKES: [(usize, Code, &str); 2] =
     [(17, Code::InvalidMask, ".b00"), (19, Code::SimdSecondaryOperation, ".max")];
 
@@ -69,7 +70,7 @@ fn eighteen_examples_are_clean() {
         let found: Vec<&str> = read.instructions().map(|(span, _)| span.text(&text)).collect();
         assert_eq!(found, good);
     }
-    // The printed text is the example, except for layout and explicit defaults.
+    // The printed text equals the example, except for layout and explicit defaults.
     for example in &good {
         let instruction: vptx::Instruction = example.parse().expect("it is clean");
         let plain = example.replace("r1.h10", "r1").replace("r2.h10", "r2").replace("r3.h32", "r3");
@@ -91,7 +92,7 @@ fn two_examples_are_mistakes() {
                 assert_eq!(found[0].span.range(), start..start + token.len());
             }
         }
-        // Both in one run, beside the good examples.
+        // One text has all examples, and exactly these two have findings.
         let text = module(&EXAMPLES);
         let found: Vec<(Code, &str)> =
             run(&text, dialect).iter().map(|found| (found.code, found.span.text(&text))).collect();
@@ -99,7 +100,7 @@ fn two_examples_are_mistakes() {
     }
 }
 
-/// The target notes of the chapter say `varvg2` and `varvg4` for `vavrg2` and `vavrg4`.
+/// The chapter's target notes have the spellings `varvg2` and `varvg4` for `vavrg2` and `vavrg4`.
 #[test]
 fn misspelt_averages_are_explained() {
     for (wrong, right) in [("varvg2", "vavrg2"), ("varvg4", "vavrg4")] {

@@ -1,4 +1,4 @@
-//! Products that make masks of flags.
+//! Products that turn flags into masks.
 
 use vptx::backend::ptx::{RewriteOptions, rewrite};
 use vptx::isa::Target;
@@ -7,7 +7,7 @@ use vptx::parse;
 const SET: &str = "vset4.u32.u32.lt d, a, b, c;";
 const PRODUCT: &str = "mul.lo.s32 e, d, 255;";
 
-/// A text with its video instructions rewritten.
+/// A text after its video instructions were rewritten.
 fn rewritten(body: &str, options: &RewriteOptions) -> String {
     let text = format!(
         ".version 8.8\n.target sm_90\n.func f()\n{{\n.reg .b32 a, b, c, d, e, f, %r<9>;\n.reg .b64 q;\n\
@@ -30,7 +30,7 @@ fn products_become_masks() {
         format!("{SET} {PRODUCT}"),
         format!("{SET}\n\tmul.lo.u32 \te, 0xff, d;"),
         format!("{SET} // the flags\n/* and */ {PRODUCT}"),
-        // The flags may be read later on, and be overwritten by the mask.
+        // The flags may be read later, and the mask may overwrite them.
         format!("{SET} {PRODUCT} add.u32 d, d, e;"),
         format!("{SET} mul.lo.s32 d, d, 255;"),
         format!("{SET} mul.lo.s32 a, d, 255;"),
@@ -38,7 +38,7 @@ fn products_become_masks() {
         "vset2.u32.s32.ge d, a, b, c; mul.lo.s32 e, d, 65535;".to_owned(),
         "vset4.s32.s32.eq d, a, b, c; mul.lo.s32 e, d, 255;".to_owned(),
         "vset4.u32.u32.ne %r4, a, b, c; mul.lo.s32 e, %r4, 255;".to_owned(),
-        // Four instructions fill a word with flags.
+        // Four scalar instructions fill a word with flags.
         format!(
             "{}mul.lo.s32 e, d, 255;",
             [0, 1, 2, 3]
@@ -55,7 +55,7 @@ fn products_become_masks() {
         let text = rewritten(&format!("{SET}\n{product}"), &commented);
         assert!(text.contains(&format!("{{ /* {PRODUCT} */")), "{text}");
     }
-    // Wherever a character ends.
+    // The limit of the text that is searched may lie inside a character.
     for blanks in 480..500 {
         let comment = format!("//{}{}", " ".repeat(blanks), "é".repeat(9));
         assert!(!has_product(&format!("{SET} {PRODUCT} {comment}")), "{comment}");
@@ -74,16 +74,17 @@ fn other_products_stay() {
         format!("{SET} L: mov.b32 f, c; {PRODUCT}"),
         format!("{SET} @p bra L; {PRODUCT} L:"),
         format!("{SET} {{ {PRODUCT} }}"),
-        // Each may have its own declaration.
+        // `%r04` and `%r4` may be declared separately, so they may be two registers.
         "vset4.u32.u32.ne %r04, a, b, c; mul.lo.s32 e, %r4, 255;".to_owned(),
-        // Something is written, or may be.
+        // A statement in between, or the comparison itself, writes a register that is needed, or
+        // the product is too far away.
         format!("{SET} mov.b32 d, c; {PRODUCT}"),
         format!("{SET} add.u32 a, a, 1; {PRODUCT}"),
         format!("{SET} mov.b32 b, c; {PRODUCT}"),
         format!("{SET} vabsdiff4.u32.u32.u32 f, a, b, c; {PRODUCT}"),
         format!("{SET} {}{PRODUCT}", "mov.b32 f, c;\n".repeat(100)),
         "vset4.u32.u32.lt a, a, b, c; mul.lo.s32 e, a, 255;".to_owned(),
-        // Other flags.
+        // The first instruction does not write the flags that the product expects.
         "vset4.u32.u32.lt.add d, a, b, c; mul.lo.s32 e, d, 255;".to_owned(),
         "vset4.u32.u32.lt d.b210, a, b, c; mul.lo.s32 e, d, 255;".to_owned(),
         "vset2.u32.u32.lt d, a, b, c; mul.lo.s32 e, d, 255;".to_owned(),
@@ -93,7 +94,7 @@ fn other_products_stay() {
     }
 }
 
-/// The mask is what the flags and the product give.
+/// The mask equals the product of the flags.
 #[test]
 fn masks_are_right_on_every_target() {
     use crate::support::EDGES;

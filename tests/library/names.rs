@@ -1,10 +1,11 @@
-//! Names and forms of the instruction set, as a toolchain author meets them.
+//! Names and forms of the instruction set, as the author of a tool uses them.
 
 use crate::support::forms::{heads, rows};
 use vptx::isa::{Destination, Mask, Mnemonic, Modifier, Part, Selector, WordType};
 use vptx::video::OperandName;
 
-/// Each row of the table with each choice of modifiers is the instruction of that text.
+/// An instruction that is made from a row of the table and modifiers equals the instruction that is
+/// parsed from the text.
 #[test]
 fn forms_are_instantiated_as_text_is_read() {
     let mut made = 0;

@@ -1,4 +1,4 @@
-//! The normal form: one text for modules that say the same.
+//! The normal form: one text for all modules that mean the same.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ fn normal(source: &str) -> String {
         .unwrap_or_else(|error| panic!("{:?}\n{source}", error.diagnostics()))
 }
 
-/// Statements with one constant in two spellings. ptxas 12.9 and 13.5 make the same code of them,
-/// and the same bytes of variables.
+/// Statements with one constant in two spellings. For both, ptxas 12.9 and 13.5 make the same code
+/// or the same bytes of a variable.
 pub(crate) const SAME_FLOATS: [(&str, &str); 14] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, 0d3ff0000000000000;", "mov.f32 f, 0f3F800000;"),
@@ -26,7 +26,7 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 14] = [
     ("add.f32 f, f, .5;", "add.f32 f, f, 0f3F000000;"),
     ("setp.lt.f32 q, f, 1E+10;", "setp.lt.f32 q, f, 0f501502F9;"),
     ("st.global.v2.f32 [p], {f, 0.1};", "st.global.v2.f32 [p], {f, 0f3DCCCCCD};"),
-    // The type of the sources counts.
+    // The type of the source decides, not the type of the result.
     ("cvt.f64.f32 d, 0.1;", "cvt.f64.f32 d, 0f3DCCCCCD;"),
     ("cvt.rn.f16x2.f32 b, f, 0.1;", "cvt.rn.f16x2.f32 b, f, 0f3DCCCCCD;"),
     ("slct.f32.s32 f, f, 0.1, b;", "slct.f32.s32 f, f, 0f3DCCCCCD, b;"),
@@ -37,7 +37,7 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 14] = [
     ),
 ];
 
-/// Statements with two constants: of these, ptxas makes other code.
+/// Statements with two different constants, for which ptxas makes different code.
 pub(crate) const OTHER_FLOATS: [(&str, &str); 6] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, -1.0;"),
     ("mov.f32 f, 0.1;", "mov.f32 f, 0f3DCCCCCC;"),
@@ -66,7 +66,8 @@ fn floats_have_one_spelling() {
     for (one, two) in OTHER_FLOATS {
         assert_ne!(normal(&with_floats(one)), normal(&with_floats(two)), "{one} {two}");
     }
-    // The next statement has a type of its own, and a comment that is kept stays.
+    // The type of a `mov` does not apply to the next statement. A comment that is kept stays as it
+    // is.
     let mixed = with_floats("mov.f32 f, 1.0; call g, (b, 1.0, 2); mov.f32 f, - /* a */ 1.0;");
     let form = normal(&mixed);
     assert!(form.contains(", 0d3FF0000000000000, 2)"), "{form}");
@@ -76,7 +77,7 @@ fn floats_have_one_spelling() {
     assert!(form.contains("/* a */"), "{form}");
 }
 
-/// Modules of compilers, of a size that many variants of can be made.
+/// Modules of compilers that are small enough for many variants.
 fn modules() -> Vec<(PathBuf, String)> {
     let folders = ["ptx/nvcc", "ptx/clang", "ptx/triton"];
     let files = folders.into_iter().flat_map(ptx_files);
@@ -84,7 +85,7 @@ fn modules() -> Vec<(PathBuf, String)> {
         let text = fs::read_to_string(&path).unwrap();
         (path, text)
     });
-    // Debug data names labels of functions.
+    // Modules with sections are left out, because debug data names labels of functions.
     read.filter(|(_, text)| text.len() < 40_000 && !text.contains(".section")).collect()
 }
 
@@ -109,7 +110,7 @@ fn variants_have_one_normal_form() {
     variants_agree(200);
 }
 
-/// Minutes: `cargo test --test library -- --ignored normal`
+/// Takes minutes: `cargo test --test library -- --ignored normal`
 #[test]
 #[ignore = "takes minutes"]
 fn ten_thousand_variants_have_one_normal_form() {
@@ -144,20 +145,20 @@ fn numbers_after_a_kept_loc_have_one_spelling() {
     assert!(form.contains(".loc 1 0x2 3\n    mov.b32 %r1, 16;\n"), "{form}");
 }
 
-/// Each pair has one normal form.
+/// Both texts of each pair have the same normal form.
 #[test]
 fn the_same_said_otherwise() {
     let body = |text: &str| {
         format!(".version 8.5\n.target sm_90\n.entry k(.param .u64 p) {{\n{text}\n}}\n")
     };
     let pairs = [
-        // Declarations that are split, merged, unused, or in an inner block.
+        // Declarations that are split, merged, unused, or moved to an inner block.
         (
             ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, a;",
             ".reg .b32 %r<9>; .reg .b32 x; mov.b32 %r3, 1; mov.b32 %r08, %r3;",
         ),
         ("{ .reg .b32 a; mov.b32 a, 1; }", ".reg .b32 a; { mov.b32 a, 1; }"),
-        // The inner register is another one.
+        // The inner register is not the outer register.
         (
             ".reg .b32 a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; }",
             ".reg .b32 a, b; mov.b32 a, 1; { mov.b32 b, 2; }",
@@ -165,7 +166,7 @@ fn the_same_said_otherwise() {
         // Labels, used and unused.
         ("L: bra L; M: ret;", "$x: bra $x; ret;"),
         ("bra L; { L: ret; } L: ret;", "bra M; { ret; } M: ret;"),
-        // Constants.
+        // Constants in several spellings.
         (
             ".reg .b32 a; mov.b32 a, 0x10; mov.b32 a, 020; mov.b32 a, 16U;",
             ".reg .b32 a; mov.b32 a, 16; mov.b32 a, 0b10000; mov.b32 a, 16;",
@@ -179,7 +180,7 @@ fn the_same_said_otherwise() {
             ".reg .b32 a; vadd4.u32.u32.u32.sat a.b3210, a.b3210, a.b7654, a;",
             ".reg .b32 a; vadd4.sat.u32.u32.u32 a, a, a, a;",
         ),
-        // Debug data, comments, layout.
+        // Debug data, comments and layout.
         (".loc 1 2 3\n ret; // x", "ret\n;"),
         (".reg .pred %p; @ ! %p bra L; L: ret;", ".reg .pred q; @!q bra  L;\nL:\nret;"),
     ];
@@ -197,7 +198,7 @@ fn the_same_said_otherwise() {
     }
 }
 
-/// ptxas 11.8, 12.9 and 13.5 export these names: they are symbols that are not local.
+/// ptxas 11.8, 12.9 and 13.5 export these names: in the object, their symbols are not local.
 #[test]
 fn all_exported_names_stay() {
     for declaration in [
@@ -220,7 +221,7 @@ fn all_exported_names_stay() {
     assert!(!form.contains("own"), "{form}");
 }
 
-/// Exported names stay; a new name is never one that stays.
+/// Exported names stay, and no new name equals an exported one.
 #[test]
 fn exported_names_stay() {
     let text = "\
@@ -262,7 +263,7 @@ fn exported_names_stay() {
     }
 }
 
-/// Whatever the text: an error, or a text that is its own normal form.
+/// Any text has an error, or a normal form whose normal form is itself.
 #[test]
 fn any_text_has_its_normal_form_or_none() {
     let mut numbers = Random(7);
@@ -284,7 +285,7 @@ fn any_text_has_its_normal_form_or_none() {
     assert!(count > 1000, "{count}");
 }
 
-/// ptxas 13.5 refuses all but the first, which has an alignment that registers do not need.
+/// ptxas 13.5 accepts only the first declaration, whose alignment has no effect on a register.
 #[test]
 fn odd_declarations_of_registers_stay() {
     for (declaration, kept) in [

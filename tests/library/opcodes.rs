@@ -1,4 +1,5 @@
-//! The table of opcodes that the rewriter writes, against meanings that are written apart from it.
+//! The table of opcodes that the rewriter uses, compared with meanings that were written
+//! independently.
 
 use vptx::Instruction;
 use vptx::backend::ptx::{FreshRegisters, Opcode};
@@ -9,7 +10,7 @@ use crate::support::random::Random;
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{samples, smt};
 
-/// The text of each opcode computes what the table says.
+/// The PTX text of each opcode computes the value that the table gives.
 #[test]
 fn opcodes_compute_what_their_text_does() {
     let instruction: Instruction = "vadd.u32.u32.u32.add d, a, b, c;".parse().expect("legal");
@@ -36,7 +37,7 @@ fn opcodes_compute_what_their_text_does() {
     }
 }
 
-/// `cargo xtask prove-rewrites` compares the terms with evaluation.
+/// Every opcode has an SMT term. `cargo xtask prove-rewrites` compares the terms with evaluation.
 #[test]
 fn opcodes_have_terms_for_solvers() {
     let instruction: Instruction = "vadd.u32.u32.u32.add d, a, b, c;".parse().expect("legal");
@@ -47,7 +48,7 @@ fn opcodes_have_terms_for_solvers() {
     }
 }
 
-/// Arguments change places only where the result stays.
+/// If the table says that an opcode commutes, exchanging its first two arguments keeps the result.
 #[test]
 fn opcodes_commute_where_the_table_says_so() {
     let mut random = Random(2);

@@ -1,4 +1,5 @@
-//! Neighbouring comparisons of the same lanes, rewritten in the same direction.
+//! Neighbouring comparisons of the same lanes are rewritten so that they compare in the same
+//! direction.
 
 use std::collections::HashSet;
 
@@ -7,8 +8,7 @@ use vptx::backend::ptx::{Arg, Outcome, RewriteOptions, Sequence, rewrite};
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
-/// The instructions of a text, each with its sequence. The text is for a target without sums of
-/// halves.
+/// The instructions of a text, each with its sequence. The target has no sums of halves.
 fn rewritten(body: &str, options: &RewriteOptions) -> Vec<(Instruction, Sequence)> {
     let text = format!(
         ".version 8.8\n.target sm_80\n.func f()\n{{\n.reg .b32 a, b, c, d, e;\n.reg .pred p;\n\
@@ -41,7 +41,8 @@ fn values((instruction, sequence): &(Instruction, Sequence)) -> HashSet<String> 
     values.into_iter().collect()
 }
 
-/// How many values two instructions of a text have in common.
+/// The number of values that the first and the last instruction of a text both compute, with
+/// regions and without.
 fn common(body: &str) -> [usize; 2] {
     let count = |regions| {
         let found = rewritten(body, &RewriteOptions::default().with_regions(regions));
@@ -63,7 +64,7 @@ fn neighbours_share_comparisons() {
                         let set = format!("vset{width}.{ty}.{ty}.{compare} e, {sources}, c;");
                         for body in [format!("{extremum}\n{set}"), format!("{set}\n{extremum}")] {
                             let [together, single] = common(&body);
-                            // Two bitwise functions, a shift, a sum.
+                            // The shared values are two bitwise functions, a shift and a sum.
                             assert!(together >= 4 && together >= single, "{body}");
                             turned += usize::from(together > single);
                         }
@@ -75,7 +76,7 @@ fn neighbours_share_comparisons() {
             }
         }
     }
-    // In half of them `b` is compared with `a`.
+    // In half of the cases, the comparison is turned: it compares `b` with `a`.
     assert_eq!(turned, 2 * 2 * 2 * 6 * 2 * 2 / 2);
 }
 
@@ -91,7 +92,7 @@ fn others_stay_as_they_are() {
         ("vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.eq e, a, b, c;".to_owned(), false),
         ("vmin2.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.gt e, a, b, c;".to_owned(), false),
         (
-            // The other direction is there, too.
+            // The text also compares in the other direction.
             "vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.lt c, a, b, c;\n\
              vset4.u32.u32.gt e, a, b, c;"
                 .to_owned(),
@@ -110,7 +111,7 @@ fn others_stay_as_they_are() {
     }
 }
 
-/// Also where `c` is a source that is exchanged.
+/// The result also stays the same if `c` is one of the exchanged sources.
 #[test]
 fn exchanged_sources_give_the_same_result() {
     let extrema = [
@@ -141,7 +142,7 @@ fn exchanged_sources_give_the_same_result() {
     }
 }
 
-/// Minima and maxima with a register that holds 0 look at signs only.
+/// Minima and maxima with a register that holds 0 depend only on signs.
 #[test]
 fn extrema_of_zero_are_short() {
     let lines = |moves: &str, extremum: &str, options: &RewriteOptions| {
@@ -177,7 +178,7 @@ fn extrema_of_zero_are_short() {
             assert!(lines(moves, extremum, &options) > 4, "{moves} {extremum}");
         }
     }
-    // The types differ.
+    // The types of the two sources differ.
     let mixed = "vmax4.s32.u32.s32 d, a, %r5, c;";
     assert_eq!(lines("mov.u32 %r5, 0;", mixed, &options), lines("", mixed, &options));
 }

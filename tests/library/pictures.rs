@@ -1,4 +1,4 @@
-//! Pictures of lanes: what they say is read from the SVG, and compared with the text of the
+//! Pictures of lanes. What they show is read from the SVG and compared with the text of the
 //! instruction, the manual's pseudocode and the interpreter.
 #![cfg(feature = "explain")]
 
@@ -10,7 +10,7 @@ use crate::support::random::Random;
 use crate::support::reference::manual;
 use vptx::{Instruction, Semantics, explain};
 
-/// An attribute of an element that stands on one line.
+/// An attribute of an SVG element that is on one line.
 fn attribute<'l>(line: &'l str, name: &str) -> Option<&'l str> {
     let (_, rest) = line.split_once(&format!(" {name}=\""))?;
     Some(rest.split_once('"')?.0)
@@ -20,7 +20,7 @@ fn number(line: &str, name: &str) -> f64 {
     attribute(line, name).and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }
 
-/// The characters that a text shows.
+/// The characters that a text element shows.
 fn shown(line: &str) -> String {
     let text = line.split_once('>').and_then(|(_, rest)| rest.split_once('<')).expect(line).0;
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")]
@@ -40,7 +40,7 @@ fn part(name: &str, word: u32) -> u32 {
     }
 }
 
-/// Where the arrows from sources start and end, from the instruction's text alone.
+/// The start and end of each arrow from a source, computed from the instruction's text alone.
 fn arrows(text: &str) -> BTreeSet<(String, String)> {
     let (head, operands) = text.trim_end_matches(';').split_once(' ').expect(text);
     let operands: Vec<&str> = operands.split(", ").map(|it| it.trim_start_matches('-')).collect();
@@ -74,7 +74,8 @@ fn arrows(text: &str) -> BTreeSet<(String, String)> {
     arrows
 }
 
-/// The room of a text, as wide as monospaced letters of 12 pixels are.
+/// The rectangle that a text element takes: left, top, right, bottom. Letters are monospaced, 12
+/// pixels high.
 fn room(line: &str) -> [f64; 4] {
     let (x, y) = (number(line, "x"), number(line, "y"));
     let half = float(shown(line).chars().count()) * 7.25 / 2.0;
@@ -95,8 +96,7 @@ fn assert_texts_are_apart(picture: &str) {
     }
 }
 
-/// Arrows go where selectors say, boxes have the interpreter's values, and no text overlaps
-/// another one.
+/// Arrows go where the selectors say, boxes show the interpreter's values, and no texts overlap.
 #[test]
 fn pictures_show_what_is_computed() {
     let forms: Vec<_> = rows().collect();
@@ -143,7 +143,7 @@ fn pictures_show_what_is_computed() {
             assert_eq!(value, part(name, word).into(), "{text}: {line}");
         }
         assert!(results > 0, "{picture}");
-        // What is kept of `c` stays in its place.
+        // The parts that are kept from `c` do not move.
         for [from, to] in &ends {
             if from.starts_with('c') && to.starts_with('d') {
                 assert_eq!(from[1..], to[1..], "{text}");
@@ -155,7 +155,7 @@ fn pictures_show_what_is_computed() {
     }
 }
 
-/// Names of any length and kind leave the picture whole.
+/// Names of any length do not make texts overlap, and special characters are escaped.
 #[test]
 fn names_are_text() {
     let long = "%a_very_long_name_of_a_register_that_somebody_made";
@@ -163,7 +163,7 @@ fn names_are_text() {
     let instruction: Instruction = text.parse().unwrap();
     let picture = explain::svg(&instruction, Some([1, 2, 3]), &Semantics::ALL);
     assert_texts_are_apart(&picture);
-    // All semantics agree, so there is one drawing.
+    // All semantics agree, so the picture has one drawing.
     assert_eq!(picture.matches("data-box=\"lane 0, compute\"").count(), 1);
     let shift: Instruction = "vshl.u32.u32.u32.clamp d, a, b;".parse().unwrap();
     let picture = explain::svg(&shift, None, &[Semantics::Manual]);

@@ -1,4 +1,5 @@
-//! `asm` statements become calls, or stay. `tests/live/port.rs` compiles the calls.
+//! `asm` statements that become calls, and others that stay. `tests/live/port.rs` compiles the
+//! calls.
 
 use crate::support::corpus;
 use vptx::backend::c::Header;
@@ -10,7 +11,7 @@ fn ported(source: &str) -> (Ported, Header) {
     (port(source, "video.h", &mut header), header)
 }
 
-/// The source in which one expression stands, after the port.
+/// The expression that replaces an `asm` statement.
 fn text(statement: &str) -> String {
     let source = format!("#include \"video.h\"\nvoid f()\n{{\n    {statement};\n}}\n");
     let (ported, _) = ported(&source);
@@ -20,7 +21,7 @@ fn text(statement: &str) -> String {
     inside.strip_suffix(";\n}\n").expect("the end").to_string()
 }
 
-/// Why a statement stays.
+/// The reason why a statement is not ported.
 fn reason(statement: &str) -> String {
     let (ported, _) = ported(statement);
     assert_eq!((ported.replaced, ported.left.len()), (0, 1), "{statement}");
@@ -65,7 +66,7 @@ fn a_second_run_finds_nothing() {
         assert_eq!(text.matches("#include \"video.h\"").count(), 1, "{name}");
         let (second, _) = ported(&text);
         assert_eq!((second.edits, second.left), (vec![], vec![]), "{name}");
-        // Only the statements change, and one line comes.
+        // Only `asm` statements change, and one `#include` is added.
         let asm = source.matches("asm").count();
         let kept = text.matches("asm").count();
         assert!(kept < asm, "{name}");
@@ -91,7 +92,7 @@ fn one_instruction_is_an_assignment() {
         r#"asm("vmad.s32.s32.s32 %0, %1, %2, %0;" : "+r"(v.x) : "r"(a), "n"(N))"#,
         "v.x = (__typeof__(v.x))vmad_s32_s32_s32((vptx_u32)(a), (vptx_u32)(N), (vptx_u32)(v.x))",
     );
-    // Comments stay, and so do expressions.
+    // Comments and expressions stay.
     call(
         "asm(\"vadd.u32.u32.u32 %0, %1, %1.h0; // twice */ %0\\n\" // sum\n : \"=r\"(d) : \"r\"(a /* b */))",
         "/* sum */ /* twice * / %0 */ do {\n        const vptx_u32 vptx_r_1 = (vptx_u32)(a /* b */);\n        \
@@ -114,14 +115,14 @@ fn effects_happen_once_and_in_order() {
          const vptx_u32 vptx_r_0 = vadd_u32_u32_u32(vptx_r_2, vptx_r_1);\n        \
          *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0;\n    } while (0)"
     );
-    // Also of an operand that no result depends on.
+    // An operand is evaluated even if no result depends on it.
     let third = r#"asm("vadd4.u32.u32.u32 %0, %1, %1, %2;" : "=r"(d) : "r"(a), "r"(f(x)))"#;
     assert!(text(third).contains("(void)(f(x));"), "{}", text(third));
-    // The place of an output is that before the other operands.
+    // The address of an output is taken before the other operands are evaluated.
     let moved = r#"asm("vadd.u32.u32.u32 %0, %2, 1; vadd.u32.u32.u32 %1, %2, 2;" : "=&r"(i), "=r"(v[i]) : "r"(a))"#;
     assert!(text(moved).contains("__typeof__(v[i]) *const vptx_r_1_at = &(v[i]);"));
     assert!(text(moved).contains("\n        i = (__typeof__(i))vptx_r_0;\n"));
-    // Names that the statement has are not taken.
+    // A new name must differ from the names in the statement.
     let taken = r#"asm("vadd.u32.u32.u32 %0, %1, 1;" : "=r"(d) : "r"(vptx_r_1++))"#;
     assert!(text(taken).contains("vptx_r_1_ = (vptx_u32)(vptx_r_1++);"), "{}", text(taken));
 }
@@ -138,7 +139,7 @@ fn registers_of_blocks_are_locals() {
     ] {
         assert!(text.contains(line), "{text}");
     }
-    // After its block a register is gone.
+    // A register is unknown after the block that declares it.
     let gone = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; } vadd.u32.u32.u32 %0, t, 1;" : "=r"(d) : "r"(a))"#;
     assert_eq!(reason(gone), "it does not declare `t`");
 }
@@ -176,7 +177,8 @@ fn functions_follow_the_semantics() {
     }
 }
 
-/// Texts that break off anywhere are read without harm, and what stays is what was.
+/// Sources that are cut off at any point do no harm, and statements that are not ported stay
+/// unchanged.
 #[test]
 fn every_truncation_is_read() {
     for (_, source) in corpus("port/ported").into_iter().chain(corpus("port/refused")) {
@@ -199,7 +201,7 @@ fn statements_may_be_long() {
     assert_eq!(ported(&source).0.replaced, 1);
     let longer = format!("asm(\"{body}{body}\" : \"+r\"(d))");
     assert_eq!(reason(&longer), "it has more than 256 operands or instructions");
-    // Work is linear.
+    // The time is linear in the size of the source.
     let inputs = vec!["\"r\"(a)"; 40_000].join(", ");
     let huge = format!("asm(\"{}\" : \"+r\"(d) : {inputs})", "vadd %0, %0, 1; ".repeat(40_000));
     assert_eq!(ported(&huge).0.left.len(), 1);

@@ -1,4 +1,4 @@
-//! Scalar instructions on registers that hold results of other ones.
+//! Scalar instructions on registers that hold results of other instructions.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,10 @@ use vptx::backend::ptx::{Outcome, RewriteOptions, Sequence, rewrite};
 use vptx::parse;
 use vptx::video::Semantics;
 
-/// A sum that saturates only upwards if `%r5` is not negative, and not at all if it is small.
+/// This sum can only saturate upwards if `%r5` is not negative, and cannot saturate if `%r5` is
+/// small.
 const ADD: &str = "vadd.s32.s32.s32.sat d, %r5, a;";
-/// Its sum needs 64 bits if `%r5` may be any word.
+/// This sum needs 64 bits if `%r5` may be any word.
 const SHIFT: &str = "vmad.s32.s32.s32.shr7 d, a.h0, b.b1, %r5;";
 
 /// The sequence for the instruction that writes `d`.
@@ -25,7 +26,7 @@ fn sequence(text: &str, options: &RewriteOptions) -> Sequence {
     found.expect("it is rewritten")
 }
 
-/// Whether an instruction after or before others is rewritten in another way than alone.
+/// Whether the other statements in a body change the sequence of an instruction.
 fn is_other(body: &str, instruction: &str) -> bool {
     assert!(body.contains(instruction), "{body}");
     let options = RewriteOptions::default();
@@ -40,27 +41,27 @@ fn results_are_known() {
         "vmax.s32.s32.s32 %r5, a, 0;",
         "vmin.u32.u32.u32 %r5, a, 1000;",
         "vmad.u32.u32.u32 %r05, a.h0, b.b1, 64;",
-        // By way of other registers, and with constants among them.
+        // The value is copied through other registers, some of which also hold constants.
         "mov.u32 %r1, 64; vmad.u32.u32.u32 %r5, a.h0, b.b1, %r1;",
         "mov.u32 %r5, 0; L: vmax.s32.s32.s32 %r4, a, 0; mov.b32 %r5, %r4; @%p1 bra L;",
         "vmax.s32.s32.s32 %r4, a, 0; mov.s32 %r3, %r4; mov.u32 %r5, 7; @%p1 mov.u32 %r5, %r3;",
         "L: mov.u32 %r5, %r4; mov.u32 %r4, %r5; vmax.s32.s32.s32 %r4, a, 0; @%p1 bra L;",
-        // The last one counts.
+        // The last write counts.
         "add.u32 %r5, a, b; vmax.s32.s32.s32 %r5, a, 0;",
         "vmax.s32.s32.s32 %r4, a, 0; mov.u32 %r5, %r4; call (%r4), g, (%r1);",
         "@%p1 vmax.s32.s32.s32 %r5, a, 0; @!%p1 vmax.s32.s32.s32 %r5, b, 1;",
         "{ .reg .b32 v<9>; { vmax.s32.s32.s32 v5, a, 0; } { mov.u32 %r5, v5; } }",
-        // By the ranges of other results.
+        // The range depends on the ranges of other results.
         "vmax.s32.s32.s32 %r4, a, 0; vmax.s32.s32.s32 %r5, b, %r4;",
         "vadd.s32.u32.u32 %r4, a.b0, b.b1; vadd.s32.s32.u32 %r5, %r4, b.b2;",
     ] {
         assert!(is_other(&format!("{before}\n{ADD}"), ADD), "{before}");
     }
-    // In the round before.
+    // The previous iteration of the loop wrote the value.
     let later = |end: &str| format!("L: {ADD}\nvmax.s32.s32.s32 %r5, a, 0; {end}");
     assert!(is_other(&later("@%p1 bra L;"), ADD));
     assert!(!is_other(&later(""), ADD));
-    // Registers without a range, and those of the function's head.
+    // A register that is declared alone, and a register from the function's head.
     for register in ["e", "%q1"] {
         let body = format!("vmax.s32.s32.s32 %r5, a, 0;\n{ADD}").replace("%r5", register);
         assert!(is_other(&body, &ADD.replace("%r5", register)), "{body}");
@@ -85,17 +86,17 @@ fn other_values_are_not_known() {
         "add.u32 %r5, a, b; @%p1 bra L; vmax.s32.s32.s32 %r5, a, 0; L:",
         "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, %tid.x;",
         "vmax.s32.s32.s32 %r5, a, 0; mov.b32 %r5, 1.0;",
-        // This one writes its second operand.
+        // This instruction also writes its second operand.
         "vmin.s32.s32.s32 %r5, a, -1; tcgen05.ld.red.sync.aligned.32x32b.x2.min.s32 {%r1, %r2}, \
          %r5, [%r3];",
-        // Not the registers of a block that has ended, or that declares them later.
+        // The inner `v5` does not exist outside of its block, or before its declaration.
         "{ .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         "mov.u32 %r5, v5; .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1;",
         ".reg .b32 v<5>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         ".shared .b32 v<6>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
-        // Signed in part, and unsigned in part.
+        // One value is signed, the other is unsigned.
         "vmin.s32.s32.s32 %r5, a, 0; @%p1 vmax.u32.u32.u32 %r5, a, 0x90000000;",
-        // Of an illegal instruction, nothing is known.
+        // Nothing is known about the result of an illegal instruction.
         "vmax.s32.s32.s32 %r5, a, 0; vmax.s32.s32 %r5, a, 0;",
     ] {
         let text = function(&format!("{before}\n{ADD}"));
@@ -106,28 +107,28 @@ fn other_values_are_not_known() {
         let alone = Outcome::Rewritten(sequence(&function(ADD), &options));
         assert_eq!(last.outcome, alone, "{before}");
     }
-    // The caller writes a parameter.
+    // The caller writes a parameter, so its range is unknown.
     let body = format!("@%p1 vmax.s32.s32.s32 %r5, a, 0;\n{ADD}").replace("%r5", "%q1");
     assert!(!is_other(&body, &ADD.replace("%r5", "%q1")), "{body}");
-    // Constants and flags are known to ptxas.
+    // ptxas itself knows the ranges of constants and flags.
     assert!(!is_other(&format!("vset.u32.u32.lt %r5, a, b;\n{ADD}"), ADD));
-    // Another function does not count.
+    // A write in another function does not count.
     let other = function("vmax.s32.s32.s32 %r5, a, 0;")
         + &function(ADD)[".version 8.8\n.target sm_90\n".len()..].replace("f(", "g(");
     let options = RewriteOptions::default();
     let alone = sequence(&function(ADD), &options);
     assert_eq!(sequence(&other, &options), alone);
-    // Nor do functions with few video instructions.
+    // Functions with too few video instructions for their length are not analysed.
     let far = "add.u32 %r6, %r6, %r7;\n".repeat(200);
     assert!(!is_other(&format!("vmax.s32.s32.s32 %r5, a, 0;\n{far}{ADD}"), ADD));
-    // Nothing is asked for, or results are not those of ptxas 13.
+    // The options exclude regions, or the semantics is not that of ptxas 13.
     let known = function(&format!("vmax.s32.s32.s32 %r5, a, 0;\n{ADD}"));
     assert_eq!(sequence(&known, &options.clone().with_regions(false)), alone);
     let manual = options.with_semantics(Semantics::Manual);
     assert_eq!(sequence(&known, &manual), sequence(&function(ADD), &manual));
 }
 
-/// A cycle of moves, and more registers than are looked at.
+/// The moves form a cycle, and there may be more registers than the analysis follows.
 #[test]
 fn long_ways_end() {
     let registers: Vec<String> = (1..100).map(|at| format!("%r{at}")).collect();
@@ -138,7 +139,7 @@ fn long_ways_end() {
         }
         let _ = writeln!(body, "mov.u32 {}, {};", registers[length], registers[0]);
         body += "@%p1 bra L;\n";
-        // Enough video instructions for the function to be read.
+        // The analysis needs a minimum number of video instructions in a function.
         body += &"vmax.s32.s32.s32 c, a, b;\n".repeat(3);
         body += &ADD.replace("%r5", "%r1");
         let text = function(&body).replace("%r<9>", "%r<100>");
@@ -149,7 +150,7 @@ fn long_ways_end() {
     }
 }
 
-/// Sequences are right for all values in the range: below, at and above its ends.
+/// Sequences are right for all values in the range, in particular at and next to its ends.
 #[test]
 fn sequences_are_right_within_ranges() {
     let results: [(&str, i64, i64); 5] = [

@@ -1,6 +1,5 @@
-//! The module reader. It finds every video instruction of a module in its place,
-//! whatever surrounds it, and checks the instruction with the declarations that are in
-//! scope.
+//! The module reader. It finds every video instruction of a module in its place, whatever stands
+//! around it, and checks it with the declarations that are in scope.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -12,7 +11,7 @@ use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse, parse_with};
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
-/// Removes the marks `⟦ ⟧` from a text and returns the ranges that they enclosed.
+/// Removes the marks `⟦ ⟧` from a text and returns the ranges between them.
 fn marked(text: &str) -> (String, Vec<Range<usize>>) {
     let mut plain = String::new();
     let mut ranges = Vec::new();
@@ -30,7 +29,7 @@ fn run(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     check_spelling(text, &CheckOptions::default().with_dialect(dialect))
 }
 
-/// Declarations that a module may have before a kernel's body.
+/// Declarations that may precede a kernel's body.
 const HEAD: &str = "\
 .version 7.8
 .target sm_80
@@ -45,8 +44,7 @@ fn kernel(body: &str) -> String {
     format!("{HEAD}{body}\nret;\n}}\n")
 }
 
-/// Checks that the marked statements are found, all of them and no others, without any
-/// finding.
+/// Checks that the reader finds exactly the marked statements, and that there are no findings.
 fn clean(text: &str) {
     let (text, marks) = marked(text);
     for dialect in DIALECTS {
@@ -63,7 +61,8 @@ fn clean(text: &str) {
     }
 }
 
-/// Checks the errors of a text, as code and exact text, in both dialects.
+/// Checks the errors of a text in both dialects. Each is given as its code and the exact text that
+/// it marks.
 #[track_caller]
 fn errors(text: &str, expected: &[(Code, &str)]) {
     for dialect in DIALECTS {
@@ -77,7 +76,7 @@ fn errors(text: &str, expected: &[(Code, &str)]) {
     }
 }
 
-/// Checks that there is one finding, at the mark of the text.
+/// Checks that there is exactly one finding, at the mark of the text.
 #[track_caller]
 fn error_at(text: &str, code: Code) {
     let (text, marks) = marked(text);
@@ -91,7 +90,7 @@ fn error_at(text: &str, code: Code) {
 
 const GOOD: &str = "⟦vadd.u32.u32.u32 r, s.b0, t.h1;⟧";
 
-/// Statements of all shapes, each with a video instruction after it.
+/// Statements of all kinds, each followed by a video instruction.
 const BODIES: &[&str] = &[
     // Comments and preprocessor lines between and inside statements.
     "⟦vadd /* ; */ .u32 // }\n.u32.u32 r /* { */, s, /**/ t // ;\n;⟧",
@@ -99,12 +98,12 @@ const BODIES: &[&str] = &[
     "# 12 \"x.cu\"\n⟦vadd.u32.u32.u32 r,\n# 13 \"x.cu\" 2\n  s, t;⟧\n  # 14 \"x;{.cu\"\n⟦@q vadd.u32.u32.u32 r, s, t;⟧",
     "mov.u32 r, // no end yet\n 5 /* ; */ ; ⟦vsub.u32.u32.u32 r, r, r;⟧ /*/ ; /*/ ⟦vmin.u32.u32.u32 r, r, r;⟧",
     "/***/⟦vadd.u32.u32.u32 r, s, t;⟧/**//* * / */⟦vadd.u32.u32.u32 r, s, t;⟧//",
-    // Line information without `;`.
+    // Line information, which has no `;`.
     ".loc 1 2 3\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     ".loc 1 2 3 ⟦vadd.u32.u32.u32 r, s, t;⟧ .loc 1 2 3 ⟦@!q vadd.u32.u32.u32 r, s, t;⟧",
     ".loc\t1 22 5, function_name $info, inlined_at 1 20 3\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     ".loc 1 22 5, function_name $info + 16, inlined_at 1 20 3 ⟦vadd.u32.u32.u32 r, s, t;⟧",
-    // Jumps, labels, calls.
+    // Jumps, labels and calls.
     "x: .branchtargets A, B;\n@q brx.idx r, x;\nA: B: ⟦vadd.u32.u32.u32 r, s, t;⟧",
     "y: .callprototype (.param .b32 _) _ (.param .b32 _, .param .align 8 .b8 _[12]);\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     "z: .calltargets g;\n⟦vadd.u32.u32.u32 r, s, t;⟧",
@@ -141,7 +140,7 @@ fn statements_are_found_behind_anything() {
         clean(&text);
         clean(&text.replace('\n', "\r\n"));
     }
-    // All in one kernel, each in a scope of its own for its names.
+    // Puts all bodies in one kernel, each in a block, so that their names do not clash.
     let mut all = String::new();
     for body in BODIES {
         write!(all, "{{\n{body}\n}}\n").expect("strings grow");
@@ -149,7 +148,7 @@ fn statements_are_found_behind_anything() {
     clean(&kernel(&all));
 }
 
-/// A line break counts as a space, between any two tokens.
+/// Between any two tokens, a line break counts as a space.
 #[test]
 fn statements_may_break_anywhere() {
     for tokens in [
@@ -166,7 +165,7 @@ fn statements_may_break_anywhere() {
     }
 }
 
-/// The same for the module's own directives.
+/// Directives of modules, which may also break anywhere.
 const MODULES: &[&str] = &[
     ".file 1 \"a;b{.cu\", 1700000000, 4096\n.file\t2 \"c.cu\"\n",
     ".section .debug_info {\n.b8 1, 2\n.b64 .debug_abbrev+4\nstart:\n.b32 end-start\nend:\n}\n.section .debug_str { $info: .b8 1, 0 }\n",
@@ -193,7 +192,7 @@ fn directives_are_passed_over() {
         let text = format!("{preamble}{module}{rest}{GOOD}\nret;\n}}\n");
         clean(&text);
         clean(&text.replace('\n', "\r\n"));
-        // DWARF sections stand last in most files.
+        // In most files, DWARF sections are at the end.
         clean(&format!("{preamble}{rest}{GOOD}\nret;\n}}\n{module}"));
         all.push_str(module);
     }
@@ -229,7 +228,7 @@ fn bare_statements_need_no_declarations() {
 
 // ------------------------------------------------- declarations and classes
 
-/// Checks each class of register as destination, source and third source.
+/// Checks registers of each type as destination, source and third source.
 #[test]
 fn registers_are_judged_by_their_class() {
     for ty in [".b32", ".u32", ".s32"] {
@@ -286,8 +285,7 @@ fn guards_are_predicates() {
     }
 }
 
-/// A wrong guard does not hide the instruction after it; ptxas calls
-/// each a syntax error.
+/// A wrong guard does not hide the instruction after it. ptxas reports a syntax error for each.
 #[test]
 fn malformed_guards_are_reported() {
     let mut silent = Vec::new();
@@ -313,14 +311,14 @@ fn ranges_of_registers_have_ends() {
         &kernel(".reg .b32 %x<100>;\nvadd.u32.u32.u32 %x99, %x100, %x;"),
         &[(Code::UndeclaredRegister, "%x100"), (Code::UndeclaredRegister, "%x")],
     );
-    // Digits before the count are not part of the name.
+    // `%f` and `%fx` are different ranges.
     errors(
         &kernel(".reg .f32 %f<4>; .reg .b32 %fx<4>;\nvadd.u32.u32.u32 %fx1, %f1, %fx4;"),
         &[(Code::RegisterType, "%f1"), (Code::UndeclaredRegister, "%fx4")],
     );
 }
 
-/// The innermost declaration counts until its scope ends.
+/// The innermost declaration is valid until its scope ends.
 #[test]
 fn scopes_hide_and_restore() {
     let text = kernel(
@@ -447,7 +445,7 @@ fn the_last_target_counts() {
 
 #[test]
 fn what_never_ends_is_reported_where_it_starts() {
-    // The braces around the statement do end with the text.
+    // The braces around the statement are not reported, because the text ends inside them.
     for text in [
         "vadd.u32.u32.u32 d, a, b; ⟦/*⟧ open",
         "⟦/*⟧/ vadd.u32.u32.u32 d, a, b;",
@@ -474,8 +472,7 @@ fn what_never_ends_is_reported_where_it_starts() {
     {
         error_at(text, Code::StrayBrace);
     }
-    // Inside a video instruction, at least the comment or string is reported, at its
-    // start.
+    // If a comment or string inside a video instruction never ends, at least its start is reported.
     for (text, code) in [
         ("vadd.u32.u32.u32 d, ⟦/*⟧ a, b;", Code::UnclosedComment),
         ("vadd⟦/*⟧.u32.u32.u32 d, a, b;", Code::UnclosedComment),
@@ -490,7 +487,7 @@ fn what_never_ends_is_reported_where_it_starts() {
     }
 }
 
-/// The missing `;` is reported at the end of the last token. The text after it is read.
+/// A missing `;` is reported at the end of the last token. The reader continues after it.
 #[test]
 fn missing_semicolons_are_reported_where_they_belong() {
     for text in [
@@ -549,7 +546,7 @@ fn missing_semicolons_hide_nothing() {
     }
 }
 
-/// Names of other things that no video instruction has.
+/// Names that resemble video instructions but are something else.
 #[test]
 fn words_with_v_are_no_statements() {
     for text in [
@@ -569,7 +566,7 @@ fn words_with_v_are_no_statements() {
     }
 }
 
-/// The finding for a selector or mask on the mnemonic shows where it belongs.
+/// If a selector or mask stands on the mnemonic, the help shows where it belongs.
 #[test]
 fn masks_on_mnemonics_are_shown_their_place() {
     for (text, help) in [
@@ -594,7 +591,7 @@ fn masks_on_mnemonics_are_shown_their_place() {
     }
 }
 
-/// A structural error hides nothing after it.
+/// After a structural error, the rest of the text is still checked.
 #[test]
 fn reading_goes_on_after_errors() {
     let wrong = "vadd.u32.u32.u32 d, a;";
@@ -623,8 +620,8 @@ fn reading_goes_on_after_errors() {
     }
 }
 
-/// One instruction a line, with all errors that one run reports. A missing part has an
-/// empty place.
+/// One instruction on each line, with all errors that one run reports. An error about a missing
+/// part marks an empty text.
 const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vadd.u32.u32.u32 r, s, t;", &[]),
     ("vadd.u32.u32 r, s, t;", &[(Code::MissingType, ".u32.u32")]),
@@ -640,7 +637,7 @@ const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vmad.u32.u32.u32.po r, -s, t, r;", &[(Code::PlusOneWithNegation, "-")]),
     ("vsub8.u32.u32.u32 r, s, t;", &[(Code::UnknownInstruction, "vsub8")]),
     ("vadd.u32.u32.u32.frob r, s, t;", &[(Code::UnknownModifier, ".frob")]),
-    // An unknown modifier may be the one that seems to be missing.
+    // An unknown modifier may be a misspelling of the one that is missing.
     ("vset.u32.u32.frob r, s, t;", &[(Code::UnknownModifier, ".frob")]),
     ("vshl.u32.u32.u32.frob r, s, t;", &[(Code::UnknownModifier, ".frob")]),
     // A mask cannot be the missing modifier.
@@ -701,7 +698,7 @@ fn every_wrong_instruction_is_reported_in_one_run() {
     assert_eq!(module.statements().len(), WRONG.len());
     let clean = WRONG.iter().filter(|(_, found)| found.is_empty()).count();
     assert_eq!(module.instructions().count(), clean);
-    // Each line alone has the same findings.
+    // A line alone has the same findings as in the whole text.
     for (line, found) in WRONG {
         errors(&kernel(line), found);
     }
@@ -709,8 +706,8 @@ fn every_wrong_instruction_is_reported_in_one_run() {
 
 // ------------------------------------------------------------------ fixtures
 
-/// Counts the mnemonics with a modifier outside comments and strings. This independent
-/// method knows nothing of statements.
+/// Counts the mnemonics with a modifier outside of comments and strings. This is independent of the
+/// reader, since it ignores statements.
 fn count_mnemonics(text: &str) -> usize {
     let names = "vadd vadd2 vadd4 vsub vsub2 vsub4 vmad vavrg2 vavrg4 vabsdiff vabsdiff2 \
                  vabsdiff4 vmin vmin2 vmin4 vmax vmax2 vmax4 vshl vshr vset vset2 vset4";
@@ -780,8 +777,8 @@ fn fixtures_are_silent() {
     assert!(fixtures.len() >= 35 && statements >= 300, "{} {statements}", fixtures.len());
 }
 
-/// How many registers a range declares; 0 if it is no range. The same for ptxas 11.8, 12.9 and
-/// 13.5.
+/// The number of registers that a range declares; 0 if the text is not a range. ptxas 11.8, 12.9
+/// and 13.5 agree.
 #[test]
 fn counts_of_ranges_are_spelled_like_constants() {
     let counts = [

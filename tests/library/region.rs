@@ -1,4 +1,4 @@
-//! Scalar instructions that fill a word part by part, rewritten as one SIMD instruction.
+//! Scalar instructions that fill a word part by part are rewritten as one SIMD instruction.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
-/// A kernel with registers `r0` to `r9` that only a range declares, `a`, `b`, `c`, `d` and a
+/// A kernel with a range of registers `r0` to `r9`, the registers `a`, `b`, `c` and `d`, and a
 /// predicate.
 fn kernel(body: &str) -> String {
     format!(
@@ -23,7 +23,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// The SIMD instructions of a result, each with the number of its members.
+/// The fused chains of a result.
 fn fusions<'r>(rewritten: &'r Rewritten<'_>) -> Vec<&'r Fusion> {
     let fusion = |outcome: &'r Outcome| match outcome {
         Outcome::Fused(fusion) => Some(&**fusion),
@@ -39,7 +39,7 @@ fn found(text: &str) -> Vec<String> {
     fusions(&rewritten).iter().map(|it| format!("{} × {}", it.members, code(it))).collect()
 }
 
-/// The SIMD instruction of a result, or else its statements.
+/// The SIMD instruction of a fused chain or, without one, its opcodes.
 fn code(fusion: &Fusion) -> String {
     let opcodes = fusion.sequence.lines().iter().map(|line| line.opcode.to_string());
     match &fusion.instruction {
@@ -50,7 +50,7 @@ fn code(fusion: &Fusion) -> String {
 
 const ADD: &str = "vadd.u32.u32.u32.sat";
 
-/// Four instructions that fill a register, with some text between the second and the third.
+/// Four instructions that fill a register, with `between` after the second one.
 fn four(between: &str) -> String {
     kernel(&format!(
         "{ADD} d.b0, a.b0, b.b0, c;\n{ADD} d.b1, a.b1, b.b1, d;\n{between}\n\
@@ -65,7 +65,7 @@ fn words_are_filled() {
         assert_eq!(found(&four(between)), [whole]);
     }
     let cases = [
-        // Another register each time, that nothing else names.
+        // Each instruction writes another register, which nothing else uses.
         (
             "vadd.u32.u32.u32.sat r1.b3, a.b0, b.b3, c;\nvadd.u32.u32.u32.sat r2.b0, a.b1, b.b2, r1;\n\
              vadd.u32.u32.u32.sat a.b1, a.b2, b.b1, r2;",
@@ -80,7 +80,8 @@ fn words_are_filled() {
             "vset.u32.u32.ge d.h1, a.h1, b.h1, a;\nvset.u32.u32.ge d.h0, a.h0, b.h0, d;",
             "2 × vset2.u32.u32.ge d, a, b, a;",
         ),
-        // The word that is filled is overwritten by the last one, after another register.
+        // The last instruction overwrites the register with which the chain starts, after another
+        // register was used.
         (
             "vadd.u32.u32.u32.sat d.b0, a.b0, b.b0, c;\nvadd.u32.u32.u32.sat r1.b1, a.b1, b.b1, d;\n\
              vadd.u32.u32.u32.sat d.b2, a.b2, b.b2, r1;",
@@ -92,7 +93,8 @@ fn words_are_filled() {
     }
 }
 
-/// A copy between two members, as compilers write it before an `asm` that changes its operand.
+/// Two members may have a copy between them, as compilers write it before an `asm` that changes its
+/// operand.
 #[test]
 fn copies_stand_between() {
     let chain = |copy: &str, c: &str| {
@@ -111,7 +113,8 @@ fn copies_stand_between() {
         assert_eq!(chain(copy, "r3"), [three], "{copy}");
     }
     for (copy, c) in [
-        // What the code for all reads would be overwritten, or another word goes on.
+        // The copy overwrites a register that the fused code reads, or the next member continues
+        // with another word.
         ("mov.b32 c, r1;", "c"),
         ("mov.b32 a, r1;", "a"),
         ("mov.b32 r3, r4;", "r3"),
@@ -127,7 +130,7 @@ fn copies_stand_between() {
         let found = chain(copy, c);
         assert!(!found.contains(&three.to_string()), "{copy} {found:?}");
     }
-    // Something reads the word or the copy later.
+    // A later statement reads the word or the copy.
     for word in ["r1", "r3"] {
         let body = format!(
             "{ADD} r1.b0, a.b0, b.b0, c;\nmov.b32 r3, r1;\n{ADD} d.b1, a.b1, b.b1, r3;\n\
@@ -145,7 +148,7 @@ fn sums_are_fused() {
              vabsdiff.u32.u32.u32.add d, a.b2, b.b2, d;\nvabsdiff.u32.u32.u32.add d, a.b3, b.b3, d;",
             "4 × vabsdiff4.u32.u32.u32.add d, a, b, c;",
         ),
-        // The first factor stays in its place.
+        // The first factor keeps its order, so the second is permuted.
         (
             "vmad.u32.u32.u32 d, a.b0, b.b3, c;\nvmad.u32.u32.u32 d, a.b1, b.b2, d;\n\
              vmad.u32.u32.u32 d, a.b2, b.b1, d;\nvmad.u32.u32.u32 d, a.b3, b.b0, d;",
@@ -166,17 +169,17 @@ fn sums_are_fused() {
     }
     let none: [String; 0] = [];
     for body in [
-        // Saturation and scale see the sum on the way, and negation has no dot product.
+        // Saturation and scale apply to each partial sum, and dot products do not negate.
         "vmad.u32.u32.u32.sat d, a.b0, b.b0, c;\nvmad.u32.u32.u32.sat d, a.b1, b.b1, d;",
         "vmad.u32.u32.u32.shr7 d, a.b0, b.b0, c;\nvmad.u32.u32.u32.shr7 d, a.b1, b.b1, d;",
         "vmad.u32.u32.u32 d, -a.b0, b.b0, c;\nvmad.u32.u32.u32 d, -a.b1, b.b1, d;",
-        // A minimum of 32 bits is no sum.
+        // A minimum of 32 bits is not a sum.
         "vabsdiff.u32.u32.u32.min d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.min d, a.b1, b.b1, d;",
-        // The second one reads what the first one writes.
+        // The second instruction reads a source that the first one writes.
         "vabsdiff.u32.u32.u32.add a, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add a, a.b1, b.b1, a;",
-        // ptxas computes equal summands once.
+        // ptxas computes equal summands only once.
         "vabsdiff.u32.u32.u32.add d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add d, a.b0, b.b0, d;",
-        // Halves times halves do not fit.
+        // No dot product multiplies halves by halves.
         "vmad.u32.u32.u32 d, a.h0, b.h0, c;\nvmad.u32.u32.u32 d, a.h1, b.h1, d;",
     ] {
         assert_eq!(found(&kernel(body)), none, "{body}");
@@ -186,7 +189,7 @@ fn sums_are_fused() {
 #[test]
 fn chains_end() {
     let none: [String; 0] = [];
-    // Each half has another meaning or another place.
+    // The statement in between splits the chain into two halves.
     for between in ["L: ", "mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"] {
         let halves = found(&four(between));
         assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{between}: {halves:?}");
@@ -195,27 +198,27 @@ fn chains_end() {
     let first = "vadd.u32.u32.u32.sat d.h0, a.h0, b.h0, c;";
     assert_eq!(found(&pair(first, "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;")).len(), 1);
     for second in [
-        // A guard, another mnemonic, other modifiers, other types.
+        // The guard, the mnemonic, the modifiers or the types differ.
         "@p vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;",
         "vsub.u32.u32.u32.sat d.h1, a.h1, b.h1, d;",
         "vadd.u32.u32.u32 d.h1, a.h1, b.h1, d;",
         "vadd.s32.u32.u32.sat d.h1, a.h1, b.h1, d;",
         "vadd.u32.s32.u32.sat d.h1, a.h1, b.h1, d;",
         "vadd.u32.u32.s32.sat d.h1, a.h1, b.h1, d;",
-        // The same part again, parts of another width, no part, a constant.
+        // The same part again, parts of different widths, a whole word, a constant.
         "vadd.u32.u32.u32.sat d.h0, a.h1, b.h1, d;",
         "vadd.u32.u32.u32.sat d.b2, a.b1, b.b1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.b1, b.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, 7, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, 7;",
-        // Other registers, another word to fill.
+        // The sources differ, or the instruction fills another word.
         "vadd.u32.u32.u32.sat d.h1, b.h1, a.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, c.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, c;",
-        // The same parts, whose result ptxas computes once.
+        // Both read the same parts; ptxas computes equal results only once.
         "vadd.u32.u32.u32.sat d.h1, a.h0, b.h0, d;",
-        // A second operation, a whole word.
+        // A secondary operation, or a result that is a whole word.
         "vadd.u32.u32.u32.sat.add d, a.h1, b.h1, d;",
         "vadd.u32.u32.u32.sat d, a.h1, b.h1;",
     ] {
@@ -229,7 +232,7 @@ fn chains_end() {
         let second = "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;";
         assert_eq!(found(&pair(first, second)), none, "{first}");
     }
-    // The second reads what the first writes, under one name or another.
+    // The second instruction reads a source that the first one writes, perhaps by another spelling.
     for [d, a] in [["a", "a"], ["r1", "r1"], ["r1", "r01"]] {
         let first = format!("{ADD} {d}.h0, {a}.h0, b.h0, c;");
         assert_eq!(found(&pair(&first, &format!("{ADD} {d}.h1, {a}.h1, b.h1, {d};"))), none);
@@ -238,7 +241,7 @@ fn chains_end() {
     }
 }
 
-/// The word on the way is read elsewhere, or may be.
+/// Another statement reads or may read the intermediate word.
 #[test]
 fn words_that_live_on() {
     let (first, second) =
@@ -255,7 +258,8 @@ fn words_that_live_on() {
     ] {
         assert_eq!(found(&kernel(&body)), none, "{body}");
     }
-    // It is overwritten, or the register is another one.
+    // The intermediate word is overwritten before it is read, or another register of the same name
+    // is read.
     for body in [
         format!("{both}\nmov.b32 r1, c; st.global.b32 [r3], r1;"),
         format!("{both}\n{both}"),
@@ -266,7 +270,7 @@ fn words_that_live_on() {
     }
     let text = kernel(&both);
     assert_eq!(found(&text.replace(".reg .b32 r<10>;", ".reg .b32 r1, r2;")).len(), 1);
-    // The caller reads a result.
+    // The intermediate word is the function's result, which the caller reads.
     for (old, new) in [
         (".entry k()\n{\n.reg .b32 r<10>;", ".func (.reg .b32 r1) k(.reg .b32 r2)\n{\n"),
         (".entry k()", ".func (.reg .b32 r1) k()"),
@@ -281,13 +285,13 @@ fn words_that_live_on() {
     }
     let param = text.replace(".entry k()", ".func (.param .b32 r) k(.param .b32 s)");
     assert_eq!(found(&param).len(), 1, "{param}");
-    // Each function has registers of its own.
+    // Registers of different functions are different.
     let two =
         format!("{text}{}", text.replace(".version 8.8\n.target sm_90\n.entry k", ".entry l"));
     assert_eq!(found(&two).len(), 2);
 }
 
-/// The values of registers after some instructions, one after the other.
+/// Runs some instructions in order and updates the values of registers.
 fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<String, u32>) {
     for statement in statements {
         let [a, b, c] = statement.sources().map(|it| it.map_or(0, |it| words[it.name()]));
@@ -296,7 +300,7 @@ fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<St
     }
 }
 
-/// A chain that fills a word, on some of its registers.
+/// A random chain that fills a word.
 pub(crate) fn filling(random: &mut Random) -> String {
     let head = merging_head(random);
     let parts = *random.pick(&[&BYTES[..], &HALVES[..]]);
@@ -319,7 +323,7 @@ pub(crate) fn filling(random: &mut Random) -> String {
     text
 }
 
-/// A chain that adds to a sum, on some of its registers.
+/// A random chain that adds to a sum.
 pub(crate) fn adding(random: &mut Random) -> String {
     let head = adding_head(random);
     let [parts_a, parts_b] = adding_parts(&head, random);
@@ -338,8 +342,8 @@ pub(crate) fn adding(random: &mut Random) -> String {
     text
 }
 
-/// Rewrites random chains, and compares what the new code computes with what the members do, one
-/// after the other. Gives the number of chains and the names of their instructions.
+/// Rewrites random chains, and compares the results of the new code with the results of the members
+/// in order. Returns the number of chains and the names of their instructions.
 fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
     let mut random = Random(seed);
     let (mut chains, mut cases) = (0, 0);
@@ -405,8 +409,8 @@ fn sequences_compute_what_sums_compute() {
     }
 }
 
-/// ptxas does not saturate negative results of a part as the manual does (C3), and its old
-/// versions fill `.h1` from above (C1). The SIMD instructions have neither.
+/// On a part, ptxas does not saturate negative results as the manual does (C3), and its old
+/// versions fill `.h1` from above (C1). SIMD instructions have neither deviation.
 #[test]
 fn deviations_are_no_simd_instructions() {
     let of = |text: &str, semantics: Semantics| {
@@ -425,7 +429,7 @@ fn deviations_are_no_simd_instructions() {
     assert_eq!(fused, expected);
 }
 
-/// In files, where nvcc wrote a register for each step, and where one is filled.
+/// In one file, nvcc wrote a register for each step; in the other, one register is filled.
 #[test]
 fn files() {
     let nvcc = fixture_text("regions/nvcc.sm_90.ptx");
@@ -464,13 +468,13 @@ fn files() {
         let (again, findings) = parse(&new);
         assert!(findings.is_empty(), "{findings:?}");
         assert_eq!(rewrite(&again, &regions).expect("a target").text(), new);
-        // Each line of each file stays one.
+        // Each video instruction of a file has one change.
         assert_eq!(together.changes.len(), module.instructions().count());
         assert!(together.edits().len() <= together.changes.len());
     }
 }
 
-/// Every comment and every original is in the new text.
+/// The new text contains every comment and, as a comment, every original instruction.
 #[test]
 fn nothing_is_lost() {
     let text = kernel(&format!(
@@ -489,14 +493,14 @@ fn nothing_is_lost() {
     }
 }
 
-/// The options to report costs and nothing else, on some targets.
+/// Options that report only costs, on some targets.
 fn costs(targets: &[u16]) -> CheckOptions {
     let rules = RuleSet::NONE.with(Code::EmulatedInstruction).with(Code::UnfusedInstructions);
     let options = CheckOptions::default().with_rules(rules);
     options.with_targets(targets.iter().copied().map(Target::sm).collect())
 }
 
-/// Findings as `CODE first line to last line`.
+/// The findings as texts `CODE first line to last line`.
 fn places(text: &str, options: &CheckOptions) -> Vec<String> {
     let line = |at: u32| text[..at as usize].matches('\n').count() + 1;
     let place = |it: Diagnostic| {
@@ -506,7 +510,8 @@ fn places(text: &str, options: &CheckOptions) -> Vec<String> {
     check(text, options).into_iter().map(place).collect()
 }
 
-/// The regions of a text: all, those with members after the block, and those with no other ones.
+/// Counts of regions: all; those with members after their block; those whose block stands at the
+/// first member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
     regions: usize,
@@ -514,8 +519,8 @@ struct Counted {
     at_the_first: usize,
 }
 
-/// A finding is for one change of the module, or for several that become one sequence. All
-/// fixes together rewrite the module.
+/// Checks that each finding is about one change of the module, or about several changes that become
+/// one sequence. All fixes together must rewrite the module.
 fn findings_are_changes(text: &str, target: u16) -> Counted {
     let (module, _) = parse(text);
     let options = RewriteOptions::default().with_target(Some(Target::sm(target)));
@@ -569,7 +574,7 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
         let edits = rewritten.edits().iter().filter(|it| inside(it.span));
         assert!(fix.edits.iter().eq(edits), "{text}");
         let after = check(&fix.apply(text), &options);
-        // Instructions behind it may be one region then.
+        // After the fix, the instructions after the region may form another region.
         assert!(after.len() < before, "{text}");
         counted.regions += 1;
         counted.moved += usize::from(at + 1 < members);
@@ -579,7 +584,7 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
     let edits: Vec<_> = found.iter().flat_map(|it| it.fixes[0].edits.clone()).collect();
     assert_eq!(edits.len(), rewritten.edits().len(), "{text}");
     for (fix, edit) in edits.iter().zip(rewritten.edits()) {
-        // Rewriting may compare in a neighbour's direction.
+        // Rewriting may turn a comparison to the direction of a neighbour.
         let may_differ = ["vmin", "vmax"].iter().any(|it| edit.span.text(text).starts_with(it));
         assert!(fix.span == edit.span && (fix == edit || may_differ), "{text}");
     }
@@ -619,7 +624,7 @@ fn findings_on_costs_are_what_is_rewritten() {
     }
 }
 
-/// Instructions that may be one region, several, or none.
+/// Random instructions that may form one region, several regions, or none.
 fn stretch(random: &mut Random) -> String {
     let head = merging_head(random);
     let parts: &[&str] =
@@ -637,7 +642,7 @@ fn stretch(random: &mut Random) -> String {
     text + "\n"
 }
 
-/// A part of a text has the findings of the whole.
+/// The findings on a function do not depend on the rest of the text.
 #[test]
 fn functions_have_the_findings_that_they_have_alone() {
     let mut random = Random(23);
@@ -675,7 +680,7 @@ fn rules_and_targets_choose_regions() {
     let each = ["V601 8 to 8", "V601 9 to 9", "V601 11 to 11", "V601 12 to 12"];
     assert_eq!(places(&text, &only(single)), each);
     assert_eq!(places(&text, &only(rules_on_statements())), [""; 0]);
-    // Each pair may use other instructions: PTX 7.0 has no `min.s16x2`.
+    // The version at each pair decides which instructions are allowed: PTX 7.0 has no `min.s16x2`.
     let two = |name: &str| {
         let pair = format!("{name} d.b0, a.b0, b.b0, d;\n{name} d.b1, a.b1, b.b1, d;\n");
         kernel(&format!(".version 7.0\n{pair}.version 8.8\n{pair}"))
@@ -684,13 +689,13 @@ fn rules_and_targets_choose_regions() {
     assert_eq!(found, ["V601 9 to 9", "V601 10 to 10", "V602 12 to 13"]);
     let found = places(&two("vabsdiff.u32.u32.u32"), &costs(&[]));
     assert_eq!(found, ["V602 9 to 10", "V602 12 to 13"]);
-    // Video instructions are hardware there, and nothing was measured.
+    // On `sm_30`, video instructions are hardware, so nothing was measured.
     assert_eq!(places(&text, &costs(&[30])), [""; 0]);
-    // One sequence is cheaper on all of them.
+    // A single sequence must be cheaper on all targets.
     let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
     assert!(message(&[75, 90]).contains(" on sm_75, sm_90, an equivalent"));
     assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, an equivalent"));
-    // `max.s16x2` is the best sequence of sm_90 and does not exist before it.
+    // `max.s16x2` is the best sequence on sm_90, but older targets do not have it.
     let halves =
         kernel("vmax.s32.s32.s32 d.h0, a.h0, b.h0, c;\nvmax.s32.s32.s32 d.h1, a.h1, b.h1, d;");
     let written = |targets: &[u16]| fix(&halves, &costs(targets), Applicability::Unsafe).text;
@@ -698,7 +703,7 @@ fn rules_and_targets_choose_regions() {
     assert!(!written(&[75, 90]).contains("s16x2"));
 }
 
-/// A comment at any member suppresses the finding on all of them.
+/// A comment at any member suppresses the finding on the whole region.
 #[test]
 fn comments_suppress_regions() {
     let rules = RuleSet::NONE
@@ -724,7 +729,8 @@ fn comments_suppress_regions() {
     );
 }
 
-/// The work grows with the text, however many chains it has, and wherever its functions end.
+/// The time is linear in the size of the text, for any number of chains, and wherever functions
+/// end.
 #[test]
 fn many_chains_take_little_time() {
     let chain =
@@ -736,14 +742,14 @@ fn many_chains_take_little_time() {
     let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::UnfusedInstructions));
     let count = 10_000;
     for (text, regions) in [
-        // One register for all of them: each word is overwritten.
+        // All chains use one register, which each next chain overwrites.
         (kernel(&chain.repeat(count)), count),
         (kernel(&bytes.repeat(count)), count),
         (format!("{head}{}", format!("{function}}}\n").repeat(count)), count),
-        // No function ends, so nothing is known of its names.
+        // The functions have no end, so nothing is known about their names.
         (format!("{head}{}", function.repeat(count)), 0),
         (format!("{head}{}", function.replace("f()", ") f").repeat(count)), 0),
-        // Each pair has other instructions at its disposal.
+        // Versions alternate, so other instructions are allowed for each pair.
         (kernel(&format!(".version 7.0\n{bytes}.version 8.8\n{bytes}").repeat(count / 2)), count),
     ] {
         let start = std::time::Instant::now();

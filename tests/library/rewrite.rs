@@ -68,7 +68,7 @@ fn all() -> RewriteOptions {
     RewriteOptions::default().with_all(true)
 }
 
-/// Every fixture: unchanged, with CRLF, and with a byte that is not UTF-8.
+/// Every fixture in three versions: unchanged, with CRLF, and with a byte that is not UTF-8.
 fn fixtures() -> Vec<String> {
     let files = ptx_files("").into_iter();
     let bytes = files.map(|path| fs::read(path).expect("it can be read"));
@@ -77,7 +77,7 @@ fn fixtures() -> Vec<String> {
         let crlf = own.replace("\r\n", "\n").replace('\n', "\r\n");
         [own, crlf, decode([b"// caf\xe9\n", bytes.as_slice()].concat())]
     });
-    // What has syntax errors is not rewritten.
+    // Texts with syntax errors are left out, because they are not rewritten.
     let is_sound = |source: &String| {
         let (module, _) = parse(source);
         let new = rewrite(&module, &all().with_target(Some(Target::sm(90))));
@@ -127,8 +127,8 @@ fn replaced(text: &str) -> usize {
     end.expect("an end") + 1
 }
 
-/// The replacement of each instruction that was rewritten, where all else is
-/// the source, byte for byte.
+/// The replacement of each instruction that was rewritten. The rest of the result must be the
+/// source, byte for byte.
 fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
     let (source, result) = (module.source(), rewrite(module, options).expect("a target"));
     let text = result.text();
@@ -139,26 +139,26 @@ fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
         rest = rest.strip_prefix(before).expect("what stands before is as it was");
         at = edit.span.end as usize;
         if edit.span.is_empty() {
-            // Lines that stand before a loop.
+            // These lines are inserted before a loop.
             assert!(edit.replacement.trim_start().starts_with(".reg .b32 "), "{edit:?}");
             rest = rest.strip_prefix(edit.replacement.as_str()).expect("it");
             continue;
         }
         let change = changes.next_if(|change| change.span == edit.span);
         if change.is_some_and(|change| change.outcome == Outcome::Absorbed) {
-            // Nothing but comments stays.
+            // An absorbed instruction leaves only its comments.
             let new = edit.replacement.as_str();
             assert_eq!(comments(new), new.len(), "{new}");
             rest = rest.strip_prefix(new).expect("it");
             continue;
         }
-        // The comments from inside the instruction come first.
+        // The comments from inside the instruction precede its replacement.
         rest = &rest[comments(rest)..];
         let (new, after) = rest.split_at(replaced(rest));
         rest = after;
         match change {
             Some(_) => found.push(new.to_owned()),
-            // A mask of flags.
+            // The change is a product that became a mask of flags.
             None => assert!(edit.span.text(source).starts_with("mul.lo")),
         }
     }
@@ -225,7 +225,7 @@ fn names_are_fresh() {
         assert!(name.starts_with("%vptx") && !source.contains(name), "{name}");
         assert!(!name.starts_with("%vptx_") && !name.starts_with("%vptx1_"), "{name}");
     }
-    // The block starts in the column of the statement.
+    // The block has the indentation of the statement.
     assert!(new.lines().skip(1).all(|line| line == "\t}" || line.starts_with("\t\t")), "{new}");
 }
 
@@ -266,8 +266,8 @@ fn guard_at_the_last_statement() {
     }
 }
 
-/// ptxas 13.5 joins the shift and the subtraction into two machine instructions,
-/// instead of three. With the guard it takes five (`sm_90`).
+/// ptxas 13.5 combines the shift and the subtraction: it needs two machine instructions instead of
+/// three. With the guard it needs five (`sm_90`).
 #[test]
 fn what_a_guard_makes_longer_stays() {
     let text = ".version 8.8\n.target sm_90\n.func f()\n{\n.reg .b32 a, b, d;\n.reg .pred p;\n\
@@ -289,7 +289,7 @@ fn bare_statements_need_a_target() {
     assert!(rewrite(&module, &all().with_target(Some(Target::sm(75)))).is_ok());
 }
 
-/// The version that brought an instruction, by a part of its opcode.
+/// For a part of an opcode, the first target and version that have the instruction.
 const SINCE: [(&str, u16, PtxVersion); 6] = [
     ("shf.", 32, PtxVersion::new(3, 1)),
     ("lop3.", 50, PtxVersion::new(4, 3)),
@@ -308,8 +308,8 @@ fn text_uses_what_the_module_may() {
         let source = module_of(&instructions, version, target);
         let (module, _) = parse(&source);
         assert_eq!(module.instructions().count(), instructions.len());
-        // Assembling for a newer target does not make more instructions available to
-        // the text.
+        // `--target` may be newer than the module's target. The text may still use only the
+        // instructions of its own target and version.
         for options in [all(), all().with_target(Some(Target::sm(120)))] {
             let result = rewrite(&module, &options).expect("a target");
             let text = result.text();
@@ -331,7 +331,7 @@ fn text_uses_what_the_module_may() {
                 }
             }
         }
-        // The module's target and version are used.
+        // The allowed instructions follow from the module's target and version.
         let gate = Gate::new(target, Some(version));
         let sequences = instructions.iter().flat_map(|it| candidates(it, Semantics::Ptxas13, gate));
         let opcodes = sequences.flat_map(|(_, sequence)| {
@@ -346,7 +346,7 @@ fn text_uses_what_the_module_may() {
     }
 }
 
-/// ptxas 13.5 takes `min.u8x4` for these targets only, from `.version 9.2` on.
+/// ptxas 13.5 accepts `min.u8x4` only for these targets, and only from `.version 9.2` on.
 #[test]
 fn bytes_are_for_one_family() {
     let written = |version: &str, own: &str, target: Option<&str>| {
@@ -369,7 +369,7 @@ fn bytes_are_for_one_family() {
         let text = written("9.3", own, None);
         assert!(!text.contains("8x4") && !text.contains("vmin4"), "{text}");
     }
-    // A text for any of the family must not have them.
+    // A text for any target of the family must not use these instructions.
     assert!(!written("9.3", "sm_120", Some("sm_120f")).contains("8x4"));
     assert!(!written("9.3", "sm_121", Some("sm_120f")).contains("8x4"));
     assert!(written("9.3", "sm_121a", Some("sm_120f")).contains("8x4"));
@@ -382,11 +382,11 @@ fn requirement_is_that_of_the_newest_line() {
         let all = candidates(&instruction, Semantics::Manual, Gate::ANY);
         all.iter().map(|(_, sequence)| sequence.requirement()).collect()
     };
-    // `add.u16x2`, and sums of words.
+    // One sequence uses `add.u16x2`, another uses sums of words.
     let halves = requirements("vadd2.u32.u32.u32 d, a, b, c;");
     assert!(halves.contains(&(Target::sm(90), PtxVersion::new(8, 0))), "{halves:?}");
     assert!(halves.iter().any(|(target, _)| target.number < 90), "{halves:?}");
-    // `min` alone.
+    // Every sequence is a single `min`.
     for (target, version) in requirements("vmin.s32.s32.s32 d, a, b;") {
         assert_eq!((target, version), (Target::sm(20), PtxVersion::new(2, 0)));
     }
@@ -401,7 +401,7 @@ fn requirement_is_that_of_the_newest_line() {
     }
 }
 
-/// Inputs that the solver found once and chance does not.
+/// Inputs for which results were wrong. The solver found them; random inputs rarely do.
 #[test]
 fn words_that_were_wrong() {
     for (text, semantics, [a, b, c]) in [
@@ -446,7 +446,7 @@ fn registers_are_those_of_the_most_particular_declaration() {
         ("vadd.s32.s32.s32 b, b, s.b0;", Integer),
         ("vadd.s32.s32.s32.add b, u, b, h;", Packed),
         ("vadd2.s32.s32.s32 b, b, h, u;", Packed),
-        // Neither a guard nor an ignored third source.
+        // The types of a guard and of a third source without effect do not count.
         ("@p vadd.s32.s32.s32 b, b, b, h;", Untyped),
         ("vadd.s32.s32.s32 b, u, b, h;", Integer),
     ];
@@ -460,7 +460,7 @@ fn registers_are_those_of_the_most_particular_declaration() {
     }
 }
 
-/// ptxas takes no integer instruction on registers of `.f16x2`: they are moved.
+/// ptxas accepts no integer instruction on `.f16x2` registers, so these are copied.
 #[test]
 fn packed_registers_are_copied() {
     for instruction in ["vavrg4.u32.u32.u32 h, h, h, h;", "vadd.u32.u32.u32.sat h, h.b1, h.b2;"] {
@@ -502,7 +502,7 @@ fn comments_inside_of_what_is_rewritten_stay() {
     assert_eq!(vptx::parse(&done).1.len(), 1, "nothing to suppress: {done}");
 }
 
-/// Names of registers are identifiers, whatever the prefix.
+/// With any accepted prefix, fresh registers are valid identifiers.
 #[test]
 fn prefixes_are_checked() {
     for bad in ["0 bad;", "%t ", "a.b", "é", "%%", "a;", "0"] {

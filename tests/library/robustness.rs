@@ -1,5 +1,5 @@
-//! Input that is not PTX, or too much of it. The library neither panics nor runs away,
-//! and its promises about spans, fixes, order and dialects hold for any text.
+//! Input that is not PTX, or that is very large. The library neither panics nor runs for very long.
+//! What it promises about spans, fixes, order and dialects holds for any text.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn inside(span: Span, text: &str) -> bool {
         && text.is_char_boundary(span.end as usize)
 }
 
-/// Checks the properties that hold for any text. Returns the number of findings in both
+/// Checks the properties that hold for any text. Returns the numbers of findings in the two
 /// dialects.
 fn hold(text: &str) -> (usize, usize) {
     let mut errors: Vec<HashSet<(Code, Span)>> = Vec::new();
@@ -71,7 +71,7 @@ fn hold(text: &str) -> (usize, usize) {
         errors.push(serious.map(|found| (found.code, found.span)).collect());
         found.push(diagnostics.len());
     }
-    // The manual has nothing that ptxas rejects.
+    // The manual allows nothing that ptxas rejects.
     let missing: Vec<_> = errors[1].difference(&errors[0]).collect();
     assert!(missing.is_empty(), "only in dialect ptxas: {missing:?}\n{text:?}");
     (found[0], found[1])
@@ -109,7 +109,7 @@ fn binary_files() {
     }
 }
 
-/// Bytes that are not UTF-8 keep their places. They matter only outside comments.
+/// Bytes that are not UTF-8 keep their positions. They are errors only outside of comments.
 #[test]
 fn broken_utf8() {
     let good = b"// caf\xe9 \xf0\x9f\x92\n/* \xff\xc3\x28 */ vadd.u32.u32.u32 d, a, b; // \x80\n";
@@ -142,8 +142,7 @@ fn broken_utf8() {
     }
 }
 
-/// A character that PTX does not use is reported, also where it would hide the
-/// instruction after it.
+/// A character that PTX does not use is reported, and the instruction after it is still checked.
 #[test]
 fn stray_characters_hide_nothing() {
     let mut silent = Vec::new();
@@ -162,7 +161,7 @@ fn stray_characters_hide_nothing() {
     assert!(silent.is_empty(), "nothing found in {silent:?}");
 }
 
-/// Openings that never close, in every place they can have.
+/// Opening and closing characters without a partner, at every position.
 #[test]
 fn unterminated() {
     let base = "@p vadd.u32.u32.u32.add d, a.b0, (1+2), c; .reg .b32 x<5>; .file 1 \"x\", 1, 2 \
@@ -182,8 +181,7 @@ fn unterminated() {
 
 const MANY: usize = 100_000;
 
-/// These tests count findings instead of seconds: there are as many as there are
-/// reasons.
+/// These tests count findings instead of measuring time: each cause must have one finding.
 #[test]
 fn deep_and_long_structure() {
     assert_eq!(codes(&"{".repeat(MANY)), [Code::UnclosedBrace]);
@@ -201,11 +199,11 @@ fn deep_and_long_structure() {
         vec![Code::MissingSemicolon; MANY]
     );
     assert_eq!(codes(&"{ret".repeat(MANY)).len(), codes(&"{ret".repeat(10)).len());
-    // Nested scopes that each hide the name of the outer one.
+    // Nested scopes, each of which hides the name of the outer scope.
     let hidden = "{ .reg .f32 r; ".repeat(20_000);
     let used = format!("{hidden} vadd.u32.u32.u32 r, r, r; {}", "}".repeat(20_000));
     assert_eq!(codes(&used), [Code::RegisterType; 3]);
-    // One declaration of many names, and many declarations.
+    // One declaration of many names, and many declarations of one name each.
     let names: Vec<String> = (0..MANY).map(|n| format!("r{n}")).collect();
     let list = format!(".reg .b32 {}; vadd.u32.u32.u32 r0, r99999, r7;", names.join(", "));
     assert_eq!(codes(&list), []);
@@ -221,7 +219,7 @@ fn one_long_line() {
     assert!(line.len() > 1_000_000);
     let (module, diagnostics) = parse_with(&line, &CheckOptions::default()).expect("PTX");
     assert_eq!((module.instructions().count(), diagnostics.len()), (40_000, 0));
-    // The index also knows the last column.
+    // The index of lines gives the right last column.
     let index = LineIndex::new(&line);
     let end = index.position(&line, line.len() as u32);
     assert_eq!((end.line as usize, end.column as usize), (1, line.len() + 1));
@@ -264,7 +262,7 @@ fn deep_and_long_operands() {
         assert_eq!(found.last(), Some(&Code::MissingOperand), "{}…", &text[..60]);
         assert!(found.len() <= 3, "{}…: {}", &text[..60], found.len());
     }
-    // Long, but flat, and therefore legal.
+    // A constant that is long but not nested is legal.
     let sum = vec!["1"; MANY].join("+");
     let instruction: Instruction =
         format!("vadd.u32.u32.u32 d, a, {sum};").parse().expect("a sum may be long");
@@ -272,7 +270,7 @@ fn deep_and_long_operands() {
     assert_eq!(codes(&with(&format!("0{}", "0".repeat(MANY)))), [Code::MissingOperand]);
 }
 
-/// Constants nested as deep as is accepted, on a thread with little stack.
+/// Constants with the greatest allowed nesting, on a thread with a small stack.
 #[test]
 fn deep_constants_need_little_stack() {
     let nested = |open: &str, close: &str, levels: usize| {
@@ -545,7 +543,7 @@ fn random_bytes() {
     let mut random = Random(1);
     for turn in 0..4_000 {
         let length = random.below(300);
-        // All bytes, or mostly those of PTX.
+        // In half of the turns, all bytes; in the others, mostly bytes of PTX.
         let bytes: Vec<u8> = (0..length)
             .map(|_| {
                 let byte = (random.next() >> 16) as u8;
@@ -577,7 +575,7 @@ fn token_soup() {
     assert!(sum > 10_000, "{sum} findings");
 }
 
-/// Pieces of fixtures with bytes changed, removed, doubled, and spliced.
+/// Pieces of fixtures whose bytes are changed, removed, repeated, or mixed with other pieces.
 #[test]
 fn mutated_fixtures() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ptx");

@@ -1,4 +1,4 @@
-//! The order of the source's modules ("rooms"): none imports one above it.
+//! The order of the source's modules ("rooms"): no room imports a room above it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn listed() -> Vec<String> {
     rooms.map(|room| room.trim().trim_end_matches('/').trim_end_matches(".rs").into()).collect()
 }
 
-/// Every source file, with its room.
+/// Every source file, with the name of its room.
 fn files() -> Vec<(String, PathBuf)> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder") {
@@ -40,7 +40,7 @@ fn files() -> Vec<(String, PathBuf)> {
     found.into_iter().map(room).collect()
 }
 
-/// The rooms that a text names, outside comments and unit tests.
+/// The rooms that a text uses, outside of comments and unit tests.
 fn named(text: &str) -> BTreeSet<String> {
     let code = text.split("\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -56,7 +56,7 @@ fn no_room_imports_one_above_it() {
     let floor = |room: &str| rooms.iter().position(|listed| listed == room);
     let mut seen = BTreeSet::new();
     for (room, path) in files() {
-        // The files at the top, and the code that unit tests share.
+        // Files at the top level, and code for unit tests, may use every room.
         if ["lib", "main", "testing"].contains(&&*room) || path.ends_with("tests.rs") {
             continue;
         }
@@ -72,13 +72,13 @@ fn no_room_imports_one_above_it() {
     assert_eq!(seen, rooms.into_iter().collect(), "ARCHITECTURE.md lists what there is");
 }
 
-/// One lexer reads PTX, and the tree, the reader of `check` and the formatter's pieces ask it.
+/// Only one lexer reads PTX. The tree, the reader of `check` and the formatter use it.
 #[test]
 fn no_other_room_reads_tokens() {
     let mut found = BTreeSet::new();
     for (room, path) in files() {
         let text = fs::read_to_string(&path).expect("a source file");
-        // `embed` has a lexer of its own for other languages.
+        // `embed` also has a lexer for other languages.
         if !matches!(&*room, "syntax" | "embed") && text.contains("Lexer::new") {
             let file = path.strip_prefix(Path::new(ROOT).join("src")).expect("a path inside");
             found.insert(file.display().to_string());
@@ -112,7 +112,7 @@ fn every_public_module_has_an_example() {
             modules += 1;
             let path = Path::new(ROOT).join(folder).join(name).join("mod.rs");
             let text = fs::read_to_string(&path).expect("a module");
-            // A doctest: one that says another language, or is not run, is no example.
+            // A block in another language, or one that is not run, does not count as an example.
             assert!(text.lines().any(|line| line == "//! ```"), "{}", path.display());
         }
     }

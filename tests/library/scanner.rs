@@ -1,5 +1,5 @@
-//! Compares reading that skips ordinary statements with reading all of them. Both give
-//! the same statements, places and findings.
+//! A reader that skips ordinary statements must give the same statements, positions and findings as
+//! a reader of all statements.
 
 use vptx::analysis::{check_counted, check_plainly};
 use vptx::source::decode;
@@ -9,7 +9,7 @@ use vptx::{CheckOptions, Dialect};
 use crate::support::random::Random;
 use crate::support::{ptx_files, samples};
 
-/// All results of a reader, as text.
+/// Records all results of a reader as text.
 struct Record<'s> {
     source: &'s str,
     told: Vec<String>,
@@ -61,7 +61,7 @@ fn committed_modules_read_the_same() {
     }
 }
 
-/// Pieces of statements; any piece may follow another.
+/// Pieces of statements, which are joined in any order.
 const PIECES: &[&str] = &[
     "\n",
     "\n",
@@ -170,7 +170,7 @@ const PIECES: &[&str] = &[
 fn heaps_of_pieces_read_the_same() {
     let mut random = Random(0x0dd5_eed5);
     for _ in 0..samples(25_000) {
-        // Up to a few groups of blocks of the scanner.
+        // The texts are up to a few groups of the scanner's blocks long.
         let most = if random.one_in(4) { *random.pick(&[120, 120, 120, 600]) } else { 12 };
         let count = 1 + random.below(most);
         let source: String = (0..count).map(|_| *random.pick(PIECES)).collect();
@@ -192,7 +192,7 @@ fn random_bytes_read_the_same() {
     }
 }
 
-/// Tokens of real modules, some of them moved, doubled or removed.
+/// Tokens of real modules; some of them are moved, repeated or removed.
 #[test]
 fn shuffled_modules_read_the_same() {
     let mut random = Random(0x5ca9);
@@ -212,7 +212,7 @@ fn shuffled_modules_read_the_same() {
         cuts.push(bytes.len());
         let tokens: Vec<&str> = cuts.windows(2).map(|cut| &source[cut[0]..cut[1]]).collect();
         for _ in 0..12 {
-            // A part of the module, since large modules would take long.
+            // Takes a part of the module, because a large module would take long.
             let start = random.below(tokens.len());
             let length = 1 + random.below(600);
             let mut stretch = tokens[start..(start + length).min(tokens.len())].to_vec();

@@ -1,5 +1,6 @@
-//! The results of instructions: recorded ones, the manual's pseudocode over
-//! every form, the text of lowered programs, and laws that need no reference.
+//! The results of instructions. They are compared with recorded results, with the manual's
+//! pseudocode for every form, with the text of lowered programs, and with laws that need no
+//! reference.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -69,14 +70,14 @@ type Words = [u32; 3];
 
 fn words(random: &mut Random) -> Words {
     let [a, b, c] = [(); 3].map(|()| word(random));
-    // Equal sources would be rare otherwise.
+    // Without this, equal sources would be rare.
     if random.one_in(8) { [a, a, c] } else { [a, b, c] }
 }
 
-/// Reads a list of instructions, one on each line.
+/// Parses a list of instructions.
 fn read_all<'a>(list: impl IntoIterator<Item = &'a str>) -> Vec<Instruction> {
     let list: Vec<&str> = list.into_iter().collect();
-    // Only this dialect accepts minus signs that cancel.
+    // Only the `ptxas` dialect accepts minus signs that cancel.
     let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
     let text = list.join("\n");
     let (module, _) = parse_with(&text, &options).expect("PTX");
@@ -99,13 +100,13 @@ fn eval(program: &Program, [a, b, c]: Words) -> u32 {
 
 fn eval_batch(program: &Program, inputs: &[Words]) -> Vec<u32> {
     let [a, b, c] = [0, 1, 2].map(|i| inputs.iter().map(|words| words[i]).collect::<Vec<_>>());
-    // The old `d` must not matter.
+    // The old values in `d` must not influence the result.
     let mut d = vec![0xdead_beef; inputs.len()];
     program.eval_batch(&a, &b, &c, &mut d);
     d
 }
 
-/// Failures by kind, with the first few of each kind.
+/// Counts failures by kind, and keeps the first few of each kind.
 #[derive(Default)]
 struct Failures {
     groups: BTreeMap<String, (usize, Vec<String>)>,
@@ -134,7 +135,8 @@ impl Failures {
     }
 }
 
-/// The mnemonic, the modifiers that affect the rules, and the kind of destination.
+/// The kind of a failure: the semantics, the mnemonic, the modifiers that affect the rules, and the
+/// kind of destination.
 fn kind(instruction: &Instruction, semantics: Semantics, failure: &str) -> String {
     let mut kind = format!("{} {failure}: {}", semantics.text(), instruction.mnemonic().text());
     for role in Role::ALL {
@@ -171,7 +173,7 @@ fn tail(instruction: &Instruction) -> Option<&Tail> {
 
 struct Recorded {
     inputs: Vec<Words>,
-    /// By semantics, in the order of [`Semantics::ALL`].
+    /// The results by semantics, in the order of [`Semantics::ALL`].
     results: [Vec<u32>; 3],
 }
 
@@ -265,7 +267,7 @@ fn a_batch_takes_slices_of_one_length() {
     }
 }
 
-/// Compares a batch of any length with the results for single inputs.
+/// Compares batches of several lengths with the results for single inputs.
 fn batch_is_eval(program: &Program, random: &mut Random) {
     let inputs: Vec<Words> = (0..1300).map(|_| words(random)).collect();
     let wants: Vec<u32> = inputs.iter().map(|&words| eval(program, words)).collect();
@@ -291,7 +293,7 @@ fn a_batch_has_any_length() {
 
 // Every form
 
-/// Whether all semantics are known to agree on a form.
+/// Whether all semantics are known to agree on the form of an instruction.
 fn settled(instruction: &Instruction) -> bool {
     let saturated = instruction.modifier(Role::Saturate).is_some();
     let scaled = instruction.modifier(Role::Scale).is_some();
@@ -308,7 +310,7 @@ fn settled(instruction: &Instruction) -> bool {
     simd || !saturated && !scaled && tail_settled
 }
 
-/// Lowers every text of some mnemonics. Returns the number of texts.
+/// Lowers and checks every text of some mnemonics. Returns the number of texts.
 fn sweep(chosen: impl Fn(Mnemonic) -> bool, inputs: usize) -> usize {
     let mut failures = Failures::default();
     let mut count = 0;
@@ -399,8 +401,8 @@ fn four_way_forms() {
     assert_eq!(sweep(these, 32), 6 * 6144 + 12_288);
 }
 
-/// The coverage of [`four_way_forms`]: any two digits of the two selectors take all
-/// pairs of values.
+/// The texts of [`four_way_forms`] cover all pairs: for any two digits of the two selectors, all
+/// combinations of values occur.
 #[test]
 fn four_way_selectors_meet_pairwise() {
     for (form, mnemonic) in
@@ -445,9 +447,9 @@ fn programs_read_back() {
 /// The number of inputs tried for each instance of a law.
 const TRIALS: u64 = 32;
 
-/// Compares both sides of a law. Shows a small counterexample if they differ.
+/// Checks that both sides of a law are equal. If they differ, shows a small counterexample.
 fn law(name: &str, sides: impl Fn(Words) -> (u32, u32)) {
-    // Every instance of a law gets its own words.
+    // The words are random, but differ for each instance of a law.
     let seed = name.bytes().fold(7, |seed, byte| seed * 31 % 1_000_003 + u64::from(byte));
     let broken = |words: Words| {
         let (left, right) = sides(words);
@@ -463,7 +465,7 @@ fn law(name: &str, sides: impl Fn(Words) -> (u32, u32)) {
     }
 }
 
-/// Clears bits while the law stays broken.
+/// Clears bits of the words as long as the law stays broken.
 fn shrink(mut words: Words, broken: impl Fn(Words) -> bool) -> Words {
     loop {
         let smaller = (0..3).flat_map(|i| {
@@ -480,7 +482,7 @@ fn shrink(mut words: Words, broken: impl Fn(Words) -> bool) -> Words {
     }
 }
 
-/// The law that two texts compute the same, on inputs that may be rearranged.
+/// Checks that two texts compute the same. `inputs` changes the words for the second text.
 fn same(semantics: Semantics, left: &str, right: &str, inputs: impl Fn(Words) -> Words) {
     let programs = [left, right].map(|text| lower(text, semantics));
     law(&format!("{}: {left} = {right}", semantics.text()), |words| {
@@ -488,7 +490,7 @@ fn same(semantics: Semantics, left: &str, right: &str, inputs: impl Fn(Words) ->
     });
 }
 
-/// Scalar texts without selectors on their sources: the head with `d`, and the sources.
+/// Scalar texts whose sources have no selectors, split into the head with `d`, and the sources.
 fn whole_word_texts() -> impl Iterator<Item = (Mnemonic, String, String)> {
     let scalar = rows().filter(|(form, _)| form.sources == Sources::Scalar);
     scalar.flat_map(|(form, mnemonic)| {
@@ -505,7 +507,7 @@ fn types() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     TYPES.into_iter().flat_map(two)
 }
 
-/// A part of a word, as a word.
+/// A part of a word, extended to a word.
 fn part_of(word: u32, part: &str, ty: Option<Modifier>) -> u32 {
     let part = part.parse::<Part>().unwrap();
     let high = word << (32 - part.width() - part.shift());
@@ -516,7 +518,7 @@ fn part_of(word: u32, part: &str, ty: Option<Modifier>) -> u32 {
     }
 }
 
-/// The bits of a part.
+/// A mask with the bits of a part.
 fn part_bits(part: &str) -> u32 {
     let part = part.parse::<Part>().unwrap();
     ((1 << part.width()) - 1) << part.shift()
@@ -554,7 +556,8 @@ fn a_constant_is_a_register_that_holds_it() {
     for (i, (_, head, sources)) in whole_word_texts().enumerate() {
         let value = values[i % values.len()];
         for (place, operand) in ["a", "b", "c"].into_iter().enumerate() {
-            // A minus sign before a constant belongs to the constant.
+            // A minus sign before a constant would belong to the constant, so negated operands are
+            // left out.
             if !sources.contains(operand) || sources.contains(&format!("-{operand}")) {
                 continue;
             }
@@ -584,9 +587,9 @@ fn spelling_and_guards_change_nothing() {
         ("@p vshl.u32.u32.u32.sat.wrap d.h1, a, b, c;", "vshl.u32.u32.u32.sat.wrap d.h1, a, b, c;"),
         ("@!p vmin.s32.u32.s32.max d, a, b, c;", "vmin.s32.u32.s32.max d, a, b, c;"),
         ("vsub.u32.s32.s32.add x, y.b1, z.h0, w;", "vsub.u32.s32.s32.add d, a.b1, b.h0, c;"),
-        // Operands count by position, not by name.
+        // An operand is known by its position, not by its name.
         ("vsub.u32.s32.s32.add r, r.b1, r.h0, r;", "vsub.u32.s32.s32.add d, a.b1, b.h0, c;"),
-        // ptxas alone accepts an unused `c`.
+        // Only ptxas accepts an unused `c`.
         ("vadd.u32.s32.s32 d, a.b1, b.h0, c;", "vadd.u32.s32.s32 d, a.b1, b.h0;"),
     ];
     for semantics in Semantics::ALL {
@@ -718,7 +721,7 @@ fn nothing_is_left_of_a_minus_a() {
     }
 }
 
-/// With sources of 16 bits, the plain word is the exact result.
+/// If the sources have 16 bits, the result without `.sat` is exact.
 #[test]
 fn saturation_clamps_the_exact_result() {
     for (dtype, x, y) in types() {
@@ -808,7 +811,7 @@ fn multiply_add_laws() {
                 let no_type = plain.replacen(".u32", ".s32", 1);
                 same(semantics, &plain, &no_type, |words| words);
                 same(semantics, &minus_a, &minus_b, |words| words);
-                // ptxas alone accepts minus signs that cancel.
+                // Only ptxas accepts minus signs that cancel.
                 same(semantics, &text("", ["-", "-", ""]), &plain, |words| words);
                 same(semantics, &text("", ["-", "-", "-"]), &minus_c, |words| words);
                 let plus_one = text(".po", ["", "", ""]);
@@ -819,7 +822,8 @@ fn multiply_add_laws() {
                     [&plain, &minus_a, &minus_c, &plus_one].map(|text| lowered(text));
                 let name = format!("{} vmad.u32{x}{y}{tail}", semantics.text());
                 law(&format!("{name} plus one"), |[a, b, c]| {
-                    // At these values the sum of `c` and one changes its sign.
+                    // At these two values, the sum of `c` and 1 would overflow, so they are left
+                    // out.
                     let c = if c == i32::MAX as u32 || c == u32::MAX { 0 } else { c };
                     (eval(&plus_one, [a, b, c]), eval(&plain, [a, b, c + 1]))
                 });
@@ -854,15 +858,15 @@ fn an_average_lies_between_the_two() {
             for (lanes, masks) in [("2", &[".h0", ".h1"][..]), ("4", &[".b0", ".b1", ".b2", ".b3"])]
             {
                 for mask in masks {
-                    // One lane added to 0 is exact.
+                    // If only one lane is added to 0, the result is exact.
                     let text = |op| format!("{op}{lanes}{dtype}{x}{y}.add d{mask}, a, b, c;");
                     let all = ["vmin", "vavrg", "vmax"].map(|op| lower(&text(op), semantics));
                     law(&text("vavrg"), |[a, b, _]| {
                         let [least, average, most] =
                             all.each_ref().map(|it| eval(it, [a, b, 0]).cast_signed());
                         let between = (least..=most).contains(&average);
-                        // The average is as near to one as to the other; halves are rounded up from
-                        // 0.
+                        // The average is exactly in the middle, or half a unit from it in the
+                        // direction away from 0.
                         let twice = 2 * average - (least + most);
                         let even = twice == 0 || twice == if least + most >= 0 { 1 } else { -1 };
                         (u32::from(between && even), 1)
@@ -902,8 +906,8 @@ fn plain_results_do_not_depend_on_c() {
     }
 }
 
-/// `.add` adds to the plain result. Of `.min` and `.max`, one gives the plain result
-/// and the other gives `c`.
+/// `.add` adds `c` to the plain result. One of `.min` and `.max` gives the plain result, and the
+/// other gives `c`.
 #[test]
 fn secondary_operations_combine_the_plain_result_with_c() {
     for semantics in Semantics::ALL {
@@ -927,7 +931,7 @@ fn secondary_operations_combine_the_plain_result_with_c() {
     }
 }
 
-/// Heads of the SIMD forms, with the number of lanes.
+/// The heads of the SIMD forms, each with its number of lanes.
 fn simd_heads() -> impl Iterator<Item = (String, usize)> {
     rows()
         .filter_map(|(form, mnemonic)| {
@@ -951,7 +955,7 @@ fn masks(lanes: usize) -> &'static [&'static str] {
     if lanes == 2 { &MASKS2 } else { &MASKS4 }
 }
 
-/// A random lane selector, and the word that it takes from the pair `{b, a}`.
+/// A random lane selector, and a function that applies it to the pair `{b, a}`.
 fn selector(random: &mut Random, lanes: usize) -> (String, impl Fn(u32, u32) -> u32 + use<>) {
     let taken: Vec<usize> = (0..lanes).map(|_| random.below(2 * lanes)).collect();
     let digits: String = taken.iter().rev().map(usize::to_string).collect();
@@ -1004,7 +1008,7 @@ fn masks_take_results_apart() {
             });
             continue;
         }
-        // Lanes outside the mask come from `c`.
+        // Lanes outside of the mask are copied from `c`.
         let width = 32 / lanes;
         for mask in 1..full {
             let kept: u32 = (0..lanes)
@@ -1029,7 +1033,7 @@ fn a_lane_is_the_scalar_operation_on_that_part() {
             for lane in 0..lanes {
                 let mask = format!(".{letter}{lane}");
                 let simd = format!("{head} d{mask}, a, b, c;");
-                // `.h1` as a destination is a special case.
+                // A merge into `.h1` is a special case, so lane 0 is the destination.
                 let d = if last(&head) == "add" { "d" } else { &format!("d.{letter}0") };
                 let scalar = format!("{scalar} {d}, a{mask}, b{mask}, c;");
                 let [left, right] = [&simd, &scalar].map(|text| lower(text, semantics));
@@ -1047,7 +1051,7 @@ fn a_lane_is_the_scalar_operation_on_that_part() {
     }
 }
 
-/// Run on a GPU: `docs/deviations.md`, "Which release computes what".
+/// The releases were tested on a GPU: `docs/deviations.md`, "Which release computes what".
 #[test]
 fn releases_of_ptxas_have_a_semantics() {
     for old in ["11.8.89", "12.9", "13", "13.0.88", "13.2.86"] {

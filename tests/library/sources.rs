@@ -1,9 +1,8 @@
 //! The PTX of inline assembly in Python, Mojo, Rust, Julia and Zig, and of CUDA sources inside
 //! string literals. Its findings are compared with expectations written beside the calls of
-//! `fixtures/sources`, and with the findings of the same instructions as plain PTX.
+//! `fixtures/sources`, and with the findings on the same instructions as plain PTX.
 //!
-//! `VPTX_SAMPLES` sets how many times as many random sources to try, and `VPTX_ASM_SEED` selects
-//! them.
+//! `VPTX_SAMPLES` multiplies the number of random sources, and `VPTX_ASM_SEED` selects them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +30,7 @@ fn found(source: &str, language: Language) -> Vec<Diagnostic> {
     check(source, &options(language))
 }
 
-/// Codes and places.
+/// The code of each finding, and the text that it marks.
 fn told(source: &str, language: Language) -> Vec<String> {
     let found = found(source, language);
     found.iter().map(|it| format!("{} {}", it.code, it.span.text(source))).collect()
@@ -68,7 +67,7 @@ fn the_corpus_has_the_findings_written_in_it() {
 
 // The same instruction in a source.
 
-/// Where PTX is written.
+/// The language and function by which PTX is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Triton,
@@ -119,7 +118,7 @@ impl Way {
     }
 }
 
-/// A text, and the place in it of each character of another.
+/// A text that contains another text, and the range of each character of the other text.
 #[derive(Default)]
 struct Written {
     text: String,
@@ -127,9 +126,9 @@ struct Written {
 }
 
 impl Written {
-    /// The places, as those of a text that stands at these places itself.
+    /// Maps the ranges to an outer text, given the range there of each character of this text.
     fn then(&self, outer: &[Range<usize>]) -> Vec<Range<usize>> {
-        // By offset in the text: the number of the character there.
+        // For offsets in the text, the numbers of the characters.
         let numbers: BTreeMap<usize, usize> =
             self.text.char_indices().enumerate().map(|(number, (at, _))| (at, number)).collect();
         let place = |range: &Range<usize>| {
@@ -141,8 +140,8 @@ impl Written {
     }
 }
 
-/// Writes a text as string literals of a language, in one of their many spellings. The first
-/// `plain` characters have no escapes.
+/// Writes a text as string literals of a language, in random spelling. The first `plain` characters
+/// are not escaped.
 fn literals(random: &mut Random, language: Language, text: &[char], plain: usize) -> Written {
     match language {
         Language::Python | Language::Mojo => python(random, text, plain),
@@ -232,7 +231,7 @@ fn python(random: &mut Random, text: &[char], plain: usize) -> Written {
     out
 }
 
-/// Writes a character as Rust and Zig escape it.
+/// Writes a character, perhaps escaped as in Rust and Zig.
 fn escaped(out: &mut String, random: &mut Random, c: char) {
     let code = c as u32;
     let _ = match random.below(2) {
@@ -343,7 +342,7 @@ fn zig(random: &mut Random, text: &[char], plain: usize) -> Written {
     out
 }
 
-/// Writes a text as LLVM IR has it between quotes.
+/// Writes a text as LLVM IR writes it between quotes.
 fn llvm(random: &mut Random, text: &[char]) -> Written {
     let mut out = Written::default();
     let escape = random.one_of(&[0, 3, 50]);
@@ -359,7 +358,7 @@ fn llvm(random: &mut Random, text: &[char]) -> Written {
     out
 }
 
-/// Other code around a call, in the language.
+/// Other code of the language that may stand around a call.
 fn around(random: &mut Random, language: Language) -> &'static str {
     match language {
         Language::Python | Language::Mojo => random.one_of(&[
@@ -406,7 +405,7 @@ fn around(random: &mut Random, language: Language) -> &'static str {
     }
 }
 
-/// A plain instruction and the same in a source.
+/// A plain instruction, and the same instruction in a source.
 struct Pair {
     way: Way,
     plain: String,
@@ -440,7 +439,7 @@ impl Pair {
         let before = random.one_of(&befores);
         let after = if alone { "" } else { random.one_of(&afters) };
 
-        // Numbers of the operands: outputs first.
+        // Numbers the operands, outputs first.
         let is_written: Vec<bool> = (0..WORDS.len())
             .map(|number| {
                 let destination = draft.operands.first();
@@ -456,10 +455,10 @@ impl Pair {
         for (at, &number) in order.iter().enumerate() {
             number_of[number] = at;
         }
-        // Names come after operands without one.
+        // Operands with a name must follow operands without one.
         let named = if way == Way::Rust { random.below(WORDS.len() + 1) } else { WORDS.len() };
 
-        // The text of the template.
+        // Writes the text of the template.
         let doubled = |text: &str, way: Way| -> Vec<char> {
             match way {
                 _ if way.is_cuda() || way == Way::Zig => percents(text),
@@ -577,7 +576,7 @@ impl Pair {
                 let prelude = cuda.text.len();
                 let mut style = Style::new(random);
                 style.in_macro = false;
-                // No raw string in another.
+                // A raw string cannot contain another raw string.
                 if way == Way::CudaCuda {
                     style.raw = 0;
                 }
@@ -639,7 +638,8 @@ impl Pair {
         for _ in 0..random.below(3) {
             source.push_str(around(random, language));
         }
-        // A place to fill in, for a program that makes a source.
+        // Text in braces may look like a placeholder, which a program that generates a source would
+        // replace.
         let is_filled = |(at, _): (usize, &str)| {
             let inside = plain[at + 1..].split('}').next().unwrap_or_default();
             inside.chars().all(|c| c.is_ascii_alphanumeric() || " _.:!".contains(c))
@@ -659,7 +659,7 @@ impl Pair {
         }
     }
 
-    /// The findings of the plain text, each with the same finding of the source.
+    /// Pairs each finding of the plain text with the same finding of the source.
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
         let mut plain = check(&self.plain, &options(Language::Ptx));
         plain.retain(|finding| {
@@ -670,7 +670,7 @@ impl Pair {
     }
 }
 
-/// Adds what is written to a source. Returns the places in the source.
+/// Appends a text to a source. Returns the ranges in the source.
 fn placed(written: &Written, source: &mut String) -> Vec<Range<usize>> {
     let by = source.len();
     source.push_str(&written.text);
@@ -763,7 +763,8 @@ fn statements_that_are_not_read_are_counted() {
     assert_eq!(skips(julia, Language::Julia), [Computed]);
 }
 
-/// An independent reading of constraints: the numbers of what is not an operand are skipped.
+/// Compares with an independent reading of constraints: numbers count only constraints that are
+/// operands.
 #[test]
 fn operands_are_those_of_the_constraints() {
     let source = "tl.inline_asm_elementwise('$0 $$1 ${1:x} $3', '=&r, r,~{memory},l,0', a)";
@@ -798,7 +799,7 @@ fn operands_are_those_of_the_constraints() {
     assert_eq!(asm.unknown_operands().map(|(name, _)| name).collect::<Vec<_>>(), ["{c}"]);
 }
 
-/// `$0` and `%0` are each the other's mistake; ptxas says "Unknown symbol".
+/// `$0` where `%0` is needed is found, and conversely; ptxas says "Unknown symbol".
 #[test]
 fn placeholders_of_another_language_are_found() {
     let cases = [
@@ -876,7 +877,7 @@ fn fixes_are_written_as_the_source_writes() {
     }
 }
 
-/// A notebook of cells: their kind, and their lines.
+/// A notebook of cells, each given by its kind and its lines.
 fn notebook(cells: &[(&str, &str)]) -> String {
     let mut text = String::from("{\n \"cells\": [\n");
     for (at, (kind, lines)) in cells.iter().enumerate() {
@@ -914,7 +915,7 @@ fn cells_of_notebooks_are_read() {
     ]);
     let expected = ["V104 .u32.u32", "V401 .sat.s32.s32.s32", "V104 .u32"];
     assert_eq!(told(&source, Language::Notebook), expected);
-    // The first is in the third cell, the others in those after.
+    // The first finding is in the third cell, the others in the following cells.
     let places: Vec<usize> =
         found(&source, Language::Notebook).iter().map(|it| it.span.start as usize).collect();
     let cells: Vec<usize> = source.match_indices("cell_type").map(|it| it.0).collect();
@@ -924,11 +925,11 @@ fn cells_of_notebooks_are_read() {
     let fixed = fix(&source, &options(Language::Notebook), Applicability::Safe);
     assert_eq!(fixed.text, source.replace("vmin.sat.s32.s32.s32", "vmin.s32.s32.s32.sat"));
     assert_eq!(add_ignores(&source, &options(Language::Notebook)).text, source);
-    // Escapes are those of JSON, and a source may be one string.
+    // A cell has the escapes of JSON, and may be one string instead of a list of lines.
     let one = r#"{"cells":[{"source":"tl.inline_asm_elementwise('v\u0061dd4.u32.u32 $0, $1, $1, $1;','\u003dr,r')","cell_type":"code"}]}"#;
     assert_eq!(told(one, Language::Notebook), ["V104 .u32.u32"]);
     let julia = source.replace("\"python\"", "\"julia\"");
-    // There, nothing of ours stands below the comment.
+    // In Julia, the statement below the comment is not a call, so the comment suppresses nothing.
     assert_eq!(told(&julia, Language::Notebook), ["V104 .u32", "V801 V104"]);
     for (before, _) in source.char_indices().step_by(3) {
         hold(&source[..before], Language::Notebook);
@@ -949,7 +950,7 @@ fn comments_suppress_all_there_is() {
         let mark = if is_hash { "#" } else { "//" };
         assert!(done.text.contains(&format!("{mark} vptx: ignore[V")), "{name}\n{}", done.text);
     }
-    // A comment cannot follow a backslash, nor stand in a string.
+    // No comment may stand after a backslash or inside a string.
     let source = "x = f(tl.inline_asm_elementwise('vadd.u32.u32 ' \\\n  '$0, $1, $1;', '=r,r'))\n";
     let done = add_ignores(source, &options(Language::Python));
     assert_eq!(done.text, format!("# vptx: ignore[V104]\n{source}"));
@@ -960,9 +961,9 @@ fn comments_suppress_all_there_is() {
     assert_eq!(told("#= vptx: ignore[V501] =#\n", Language::Julia), ["V801 V501"]);
 }
 
-// Any text.
+// Arbitrary texts.
 
-/// The laws for any text.
+/// Checks what must hold for any text.
 fn hold(source: &str, language: Language) {
     let inside = |span: Span| source.get(span.range()).is_some();
     let mut last = 0;
@@ -1125,7 +1126,7 @@ fn any_mixture_is_read() {
     });
 }
 
-/// Calls with a template of each kind, to be spoiled.
+/// Calls with templates of all kinds, for random changes.
 const TEMPLATES: [(Language, &str); 9] = [
     (
         Language::Rust,
@@ -1208,7 +1209,7 @@ fn the_corpus_can_end_anywhere() {
     }
 }
 
-/// Quadratic work would take hours.
+/// With quadratic time, this test would take hours.
 #[test]
 fn work_is_linear() {
     let pieces =
@@ -1225,7 +1226,8 @@ fn work_is_linear() {
     }
 }
 
-/// A backslash joins lines in Python, with either line break, also in the last line of a text.
+/// In Python, a backslash joins a line with the next, for both kinds of line breaks, and also at
+/// the last line.
 #[test]
 fn joined_lines_are_one() {
     for line_break in ["\n", "\r\n"] {
@@ -1241,7 +1243,8 @@ fn joined_lines_are_one() {
     }
 }
 
-/// Python ends a statement with its line, so that what follows is no call of the text.
+/// A statement of Python ends with its line, so a parenthesis in the next line is not a call of the
+/// text.
 #[test]
 fn a_named_text_ends_with_its_line() {
     for next in ["(x, y) = 1, 2", "[x, y] = 1, 2", ""] {
@@ -1253,7 +1256,7 @@ fn a_named_text_ends_with_its_line() {
         let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, [Code::MissingType], "{source}");
     }
-    // In its own line, it is an index.
+    // In the same line, the bracket is an index of the text.
     let source = "TEXT = \"vadd.u32.u32 $0, $1, $1;\"[x]\n\
                   tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n";
     assert_eq!(found(source, Language::Python), []);

@@ -1,4 +1,4 @@
-//! Whole modules of PTX in strings of other languages.
+//! Whole PTX modules in strings of other languages.
 
 use crate::support::rules_on_statements;
 use vptx::Code;
@@ -9,7 +9,7 @@ use vptx::diagnostic::Applicability;
 const WRONG: &str = "vadd.sat.s32.s32.s32 a, a, a;";
 const RIGHT: &str = "vadd.s32.s32.s32.sat a, a, a;";
 
-/// A module with a wrong statement, in lines.
+/// The lines of a module with a wrong statement.
 const MODULE: [&str; 8] = [
     "// a module",
     ".version 8.0",
@@ -25,12 +25,12 @@ fn options(language: Language) -> CheckOptions {
     CheckOptions::default().with_language(language).with_rules(rules_on_statements())
 }
 
-/// The lines, each as a literal that ends with a line break.
+/// The lines of the module. Each is a literal that ends with a line break.
 fn in_literals(separator: &str) -> String {
     MODULE.map(|line| format!("\"{line}\\n\"")).join(separator)
 }
 
-/// Sources with the module, each as a string literal of its language.
+/// Sources of several languages that contain the module in a string literal.
 fn sources() -> Vec<(Language, String)> {
     let (lines, escaped) = (MODULE.join("\n"), MODULE.join("\\n"));
     let c = Language::Cuda;
@@ -70,7 +70,7 @@ fn modules_in_strings_are_checked_and_fixed_where_they_stand() {
     }
 }
 
-/// The findings are those of the module alone.
+/// The findings are the same as on the module alone.
 #[test]
 fn the_whole_module_is_read() {
     let text =
@@ -80,7 +80,7 @@ fn the_whole_module_is_read() {
         check_counted(text, &options(language)).1.iter().map(|it| it.code).collect()
     };
     let alone = codes(&text, Language::Ptx);
-    // The target, and a name that nothing declares.
+    // The unknown target, and the name that is not declared.
     assert_eq!(alone, [Code::UnknownTarget, Code::UndeclaredRegister]);
     assert_eq!(codes(&source, Language::Cuda), alone);
 }
@@ -94,7 +94,7 @@ fn comments_in_the_module_suppress_findings() {
     }
 }
 
-/// A replacement that would go through an escape, or from one literal into the next, is none.
+/// There is no fix that would have to replace an escape or parts of two literals.
 #[test]
 fn fixes_that_the_source_cannot_express_are_left_out() {
     for cut in ["vadd.sat.s32\"  \".s32.s32 a, a, a;", "vadd.sat.s\\x332.s32.s32 a, a, a;"] {
@@ -107,7 +107,7 @@ fn fixes_that_the_source_cannot_express_are_left_out() {
     }
 }
 
-/// None of these is a whole module: each would get findings that are false.
+/// None of these strings is a whole module, so findings on it would be false.
 #[test]
 fn texts_that_a_program_completes_are_not_judged() {
     let c = Language::Cuda;
@@ -134,7 +134,7 @@ fn texts_that_a_program_completes_are_not_judged() {
         (Language::Rust, format!("format!(r#\"{}\"#)", filled("{arch}"))),
         (Language::Rust, format!("let ptx = r#\"{}\"#.replace(a, b);", filled("{arch}"))),
         (Language::Julia, format!("ptx = \"\"\"{}\"\"\"\n", filled("$arch"))),
-        // No PTX at all.
+        // These strings are not PTX.
         (Language::Python, "x = y.startswith(\".version\")\n".into()),
         (c, "auto style = \".version { color: red } .target {\";".into()),
     ] {
@@ -143,7 +143,8 @@ fn texts_that_a_program_completes_are_not_judged() {
     }
 }
 
-/// Registers and labels may look like places, and the body of a kernel may be empty.
+/// Registers and labels may look like placeholders, and the body of a kernel may look like an empty
+/// placeholder.
 #[test]
 fn names_that_the_module_declares_are_no_places() {
     let text = "\n.version 8.0\n.target sm_80\n.entry e() {}\n.entry k()\n{\n\

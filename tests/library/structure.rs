@@ -1,4 +1,4 @@
-//! The rules on names and flow of whole modules, and inside of `asm`.
+//! The rules on names and flow, for whole modules and for PTX in `asm`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use vptx::{CheckOptions, Code};
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/// The rules on names and flow that are found in a text, with the texts that they mark.
+/// The findings of the rules on names and flow, each with the text that it marks.
 fn found_with<'t>(text: &'t str, options: &CheckOptions) -> Vec<(Code, &'t str)> {
     let found = check(text, options).into_iter();
     let found =
@@ -21,7 +21,7 @@ fn found(text: &str) -> Vec<(Code, &str)> {
     found_with(text, &CheckOptions::default())
 }
 
-/// A function that gets `a`, `b` and `p`, gives `d`, and declares `t`, `u` and `q`.
+/// A function with parameters `a`, `b` and `p`, the result `d`, and registers `t`, `u` and `q`.
 fn function(body: &str) -> String {
     format!(
         ".func (.reg .b32 d) f(.reg .b32 a, .reg .b32 b, .reg .pred p)\n{{\n\
@@ -48,15 +48,15 @@ fn sources_that_some_path_does_not_write_are_found() {
     holds("vadd4.u32.u32.u32.add d, a, b, t;", never);
     holds("vadd4.u32.u32.u32 d.b0, a, b, t;", never);
     holds("@q vadd.u32.u32.u32 d, a, b;", &[(Code::UnwrittenSource, "q")]);
-    // Both sources are one register.
+    // If both sources are one register, there is one finding.
     holds("vadd.u32.u32.u32 d, t, t;", never);
     holds("@p bra L; mov.b32 t, 1; L: vadd.u32.u32.u32 d, a, t;", never);
     holds("L: vadd.u32.u32.u32 d, a, t; mov.b32 t, d; @p bra L;", never);
-    // Only the first of these reads what nothing writes.
+    // Only the first instruction reads a register that nothing wrote.
     holds("vsub.u32.u32.u32 t, a, t; vadd.u32.u32.u32 d, a, t;", never);
 
-    // Written on both paths, in any way; lanes that all are written; sources of which no lane is
-    // selected; parameters.
+    // The register is written on both paths, or by several instructions that together write all
+    // lanes. The instruction selects no lane of the source. The source is a parameter.
     holds("@p bra L; mov.b32 t, 1; bra M; L: mov.b32 t, 2; M: vadd.u32.u32.u32 d, a, t;", &[]);
     holds("@p mov.b32 t, 1; @p vadd.u32.u32.u32 d, a, t;", &[]);
     holds("ld.global.v2.b32 {t, u}, [0]; vadd.u32.u32.u32 d, t, u;", &[]);
@@ -66,12 +66,12 @@ fn sources_that_some_path_does_not_write_are_found() {
     holds("vadd4.u32.u32.u32 d, a.b4567, b, b;", &[]);
     holds("vadd.u32.u32.u32 d, a, d;", &[]);
     holds("ret; vadd.u32.u32.u32 d, a, t;", &[]);
-    // Other instructions are not judged.
+    // The rules ignore instructions that are not video instructions.
     holds("add.u32 d, a, t;", &[]);
 }
 
-/// A word that is merged part by part from a register that nothing writes: of that, no bit may be
-/// left where the word is read.
+/// Merges may fill a word part by part, from a register that nothing wrote. No bit of that register
+/// may be left where the word is read.
 #[test]
 fn words_that_are_merged_whole_need_no_start() {
     let never = &[(Code::UnwrittenSource, "t")];
@@ -92,7 +92,8 @@ fn words_that_are_merged_whole_need_no_start() {
     }
     holds(&format!("L: {all}{read} @p bra L;"), &[]);
     holds(&format!("@p bra L; mov.b32 t, 1; L: {all}{read}"), &[]);
-    // Through other registers, past a label, by masks, as the function's result.
+    // The merges go through other registers or past a label, use masks, or write the function's
+    // result.
     holds("vset.u32.u32.lt u.h0, a, b, t; vset.u32.u32.lt d.h1, a, b, u;", &[]);
     holds("vset.u32.u32.lt t.h0, a, b, t; bra L; L: vset.u32.u32.lt d.h1, a, b, t;", &[]);
     holds("vadd4.u32.u32.u32 u.b20, a, b, t; vmin2.u32.u32.u32 d.h1, a, b, u;", never);
@@ -103,8 +104,8 @@ fn words_that_are_merged_whole_need_no_start() {
         holds(&format!("{}{read}", by_bytes(parts)), never);
     }
     let [low, high] = [".h0", ".h1"].map(|part| by_bytes(&[part]));
-    // Something else reads the word before it is whole: an instruction, one on another path, the
-    // merge itself, its guard, the caller.
+    // The unfinished word is read: by an instruction, on another path, by the merge itself, by its
+    // guard, or by the caller.
     for between in
         ["st.global.b32 [0], t;", "@p bra L; bra M; L: mov.b32 d, t; ret; M:", "mov.b32 u, t;"]
     {
@@ -113,7 +114,7 @@ fn words_that_are_merged_whole_need_no_start() {
     holds(&format!("{low} vset.u32.u32.lt t.h1, t, b, t; {read}"), never);
     holds(&format!("{low} vset.u32.u32.lt u.h1, a, b, t; add.u32 d, t, u;"), never);
     holds("vset.u32.u32.lt d.h0, a, b, t; @p ret; vset.u32.u32.lt d.h1, a, b, d;", never);
-    // Merges under a guard, sums.
+    // Merges with a guard, and sums.
     holds(&format!("{low} @p {high} {read}"), never);
     holds(&format!("@p {low} {high} {read}"), never);
     holds(&format!("{low} vadd4.u32.u32.u32.add t, a, b, t; {high} {read}"), never);
@@ -141,16 +142,16 @@ fn results_that_nothing_reads_are_found() {
     holds("vadd.u32.u32.u32 t, a, b; call (d), g, (t);", &[]);
     holds("vadd.u32.u32.u32 t, a, b; new.opcode d, t;", &[]);
     holds("mov.b32 t, 1; L: mov.b32 d, t; vadd.u32.u32.u32 t, a, b; @p bra L;", &[]);
-    // The caller reads it.
+    // The caller reads the result.
     holds("vadd.u32.u32.u32 d, a, b;", &[]);
 }
 
-/// Where a branch leads to is not known: no path is claimed that may not be.
+/// If the target of a branch is unknown, no finding relies on a path that may not exist.
 #[test]
 fn branches_to_unknown_places_claim_nothing() {
     for branch in ["bra outside;", "brx.idx a, outside;"] {
         holds(&format!("{branch} L: vadd.u32.u32.u32 d, a, t; M: bra L;"), &[]);
-        // There is a label behind which it is read.
+        // The branch may go to a label after which the register is read.
         let read = format!("L: mov.b32 d, t; ret; M: vadd.u32.u32.u32 t, a, b; {branch}");
         holds(&read, &[]);
         holds(&format!("vadd.u32.u32.u32 t, a, b; {branch} L: ret;"), &[(Code::UnreadResult, "t")]);
@@ -170,7 +171,7 @@ fn only_whole_modules_are_judged_by_their_names() {
         (Code::SecondDeclaration, "t"),
     ];
     assert_eq!(found(&module), expected);
-    // Two modules in one text, errors of syntax.
+    // Two modules in one text, and syntax errors.
     assert_eq!(found(&format!("{module}{module}")), []);
     assert_eq!(found(&format!("{module}}}")), []);
     assert_eq!(found(&format!("{HEAD}.func g() {{ add.u32 a }}\n{function}")), []);
@@ -193,8 +194,8 @@ fn names_that_are_mistyped_are_told() {
         ("vadd.u32.u32.u32 d, a, smu;", "sum"),
         ("vadd.u32.u32.u32 d, a, B;", "b"),
         ("@p bra OUTT;", "OUT"),
-        // A label is no register, each letter is near to each other one, and what stands in
-        // another `{ }` or behind is not seen.
+        // There is no suggestion: a label is not a register, all names of one letter are similar,
+        // and names in another `{}` block or below are not visible.
         ("mov.b32 d, OUTT;", ""),
         ("@p bra summ;", ""),
         ("mov.b32 d, x;", ""),
@@ -223,12 +224,13 @@ fn registers_are_declared_where_their_function_starts() {
         let rest = &text[head.len()..];
         assert_eq!(fixed(&text), format!("{head}{second}{first}{rest}"), "{gap:?}");
     }
-    // Where another name is meant, in ranges, and outside of functions.
+    // No declaration is added if another name was probably meant, for a range, or outside of
+    // functions.
     let text = format!("{HEAD}{}", function(".reg .b32 sum, %r<3>; vadd.u32.u32.u32 d, smu, %r3;"));
     assert_eq!(fixed(&text), text);
     let text = format!("{HEAD}vadd.u32.u32.u32 first, 1, 2;\n");
     assert_eq!(fixed(&text), text);
-    // In a string of another language.
+    // The declarations are added to a module in a string of another language.
     let source = format!("auto text = \"{HEAD}.func f()\n{{\n  {video}\n}}\n\";\n")
         .replace(", a;", ", 1;")
         .replace('\n', "\\n");
@@ -240,7 +242,7 @@ fn registers_are_declared_where_their_function_starts() {
     }
 }
 
-/// The limits: without video instructions, or beyond 1 MiB, only on demand.
+/// Modules without video instructions, or above 1 MiB, are checked by these rules only on request.
 #[test]
 fn large_modules_are_judged_on_demand() {
     let every = CheckOptions::default().with_every_module(true);
@@ -253,7 +255,7 @@ fn large_modules_are_judged_on_demand() {
     assert_eq!(found(&with(1 << 20)), [(Code::UnwrittenSource, "t")]);
     assert_eq!(found(&with((1 << 20) + 1)), []);
     assert_eq!(found_with(&with((1 << 20) + 1), &every), [(Code::UnwrittenSource, "t")]);
-    // Read in parts, if the rules are not asked for.
+    // Without the rules, a large module is read in parts.
     let many = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;").repeat(50_000));
     assert!(many.len() > 5 << 20);
     assert_eq!(found(&many), []);
@@ -304,7 +306,7 @@ fn comments_suppress_them() {
     for code in ["V904", "V905", "V901"] {
         assert!(done.text.contains(&format!("; // vptx: ignore[{code}]")), "{}", done.text);
     }
-    // Where they suppress nothing, that is told.
+    // If a comment suppresses nothing, this is reported.
     let written = done.text.replace("d, a, t;", "d, a, b;");
     let unused = check(&written, &options);
     assert_eq!(unused.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::UnusedSuppression]);
@@ -328,16 +330,16 @@ fn asm_has_outputs_on_all_paths() {
     }
     assert_eq!(in_asm(&format!("{guarded} }}"), "\"+r\"(d) : \"r\"(a)"), []);
     assert_eq!(in_asm(&format!("{guarded} }}"), "\"=r\"(d) : \"r\"(a), \"0\"(b)"), []);
-    // It goes on elsewhere, or other instructions than those of PTX are there.
+    // Control goes elsewhere, or instructions are not known.
     assert_eq!(in_asm(&format!("{guarded} @!p bra outside; }}"), operands), []);
     assert_eq!(in_asm(&format!("{guarded} new.opcode %0; }}"), operands), []);
     assert_eq!(in_asm("mov.b32 %1, 1;", operands), []);
-    // Without the last `;`, and with braces of two statements.
+    // The last `;` is missing, or a brace is closed in another statement.
     assert_eq!(in_asm("vadd.u32.u32.u32 %0, %1, 1", operands), []);
     assert_eq!(in_asm("{ vadd.u32.u32.u32 %0, %1, 1;", "\"=r\"(d), \"=r\"(e) : \"r\"(a)"), []);
 }
 
-/// Where the rule is named, `asm` without video instructions is judged, too.
+/// If the user names the rule, it also applies to `asm` without video instructions.
 #[test]
 fn outputs_of_every_asm() {
     let in_asm = |template: &str, operands: &str| {
@@ -352,7 +354,7 @@ fn outputs_of_every_asm() {
     assert_eq!(in_asm(&format!("{guarded} @!p mov.b32 %0, 1; }}"), operands), [0, 0]);
     assert_eq!(in_asm(&format!("{guarded} new.opcode %0; }}"), operands), [0, 0]);
     assert_eq!(in_asm("add.u32 t, %1, 1;", operands), [0, 1]);
-    // Code of other machines.
+    // Code for other machines is ignored.
     for foreign in ["mov %1, %%rax;", "add.w r0, %1, 1;", "mov %1, %%rax", "nop", "", "mov r;"] {
         assert_eq!(in_asm(foreign, operands), [0, 0], "{foreign}");
     }
@@ -375,7 +377,7 @@ fn registers_of_asm_are_its_own_inside_of_braces() {
     assert_eq!(in_asm(written, operands), []);
 }
 
-/// In strings of other languages, they are placed in the source.
+/// The findings on a module in a string are placed in the source.
 #[test]
 fn modules_in_strings_have_them() {
     let text = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;"));
@@ -386,8 +388,8 @@ fn modules_in_strings_have_them() {
     assert_eq!(check(&source, &options)[0].span.range(), start + 6..start + 7);
 }
 
-/// The work grows with the text, not with its square: a function with as many registers and
-/// blocks as a text of its size can have.
+/// The time is linear, not quadratic, in the size of the text: this function has the most registers
+/// and basic blocks for its size.
 #[test]
 fn many_registers_in_many_blocks_take_no_time() {
     let count = 12_000;
@@ -404,7 +406,7 @@ fn many_registers_in_many_blocks_take_no_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// Nor does the search for names that are near to others.
+/// The search for similar names is linear, too.
 #[test]
 fn many_names_that_are_not_declared_take_no_time() {
     let mut body = String::new();
@@ -420,8 +422,8 @@ fn many_names_that_are_not_declared_take_no_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// Words of which each part is merged, after more guarded writes than are searched: they may need
-/// a start.
+/// Every part of the word is merged, but after more guarded writes than the rule searches. The rule
+/// then gives up.
 #[test]
 fn merges_among_many_uses_are_not_followed() {
     let count = 9_000;
@@ -437,8 +439,8 @@ fn merges_among_many_uses_are_not_followed() {
     assert_eq!(found(&text).len(), count);
 }
 
-/// What ptxas 13.5 says of a range after a label that has the name of one of its registers: it
-/// looks at labels only if a register or a variable has a number of the range.
+/// The verdicts of ptxas 13.5 on a range after a label that is spelled like one of its registers.
+/// ptxas looks at labels only if a register or variable has a number of the range.
 #[test]
 fn labels_and_ranges_share_names_as_in_ptxas() {
     let every = CheckOptions::default().with_every_module(true);
@@ -456,7 +458,7 @@ fn labels_and_ranges_share_names_as_in_ptxas() {
     }
 }
 
-/// What ptxas 11.8, 12.9 and 13.5 say of names that are declared only later.
+/// The verdicts of ptxas 11.8, 12.9 and 13.5 on names that are used before their declaration.
 #[test]
 fn declarations_that_come_too_late_are_found() {
     let every = CheckOptions::default().with_every_module(true);

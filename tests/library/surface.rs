@@ -1,4 +1,4 @@
-//! What the author of another tool meets: rules of one's own, and the PTX in other languages.
+//! The parts of the library for authors of other tools: custom rules, and PTX in other languages.
 
 use vptx::analysis::{parse_asm, unsuppressed};
 use vptx::check::Language;
@@ -52,15 +52,15 @@ fn a_code_is_a_word_that_comments_can_have() {
     let _ = CustomRule::new("HOUSE 1", "mine", Severity::Note, "");
 }
 
-/// What is left of a finding of each own rule at a statement with a comment, and what vptx has
-/// to say about the comment.
+/// A statement has a comment and a finding of each custom rule. Returns the codes of the findings
+/// that remain, and of vptx's findings on the comment.
 fn left(comment: &str, options: &CheckOptions) -> String {
     let text = format!("vmin.u32.u32.u32 d, a, b; {comment}");
     let (module, found) = parse_with(&text, options).expect("PTX");
     let span = module.statements()[0].span;
     let own = [&WRAPS, &SLOW].map(|rule| Diagnostic::new(Code::Custom(rule), span, "so it is"));
     let own = unsuppressed(&text, options, own.to_vec());
-    // It says the same in one go.
+    // `check` has the same findings as `parse_with`.
     assert_eq!(check(&text, options), found);
     let codes: Vec<&str> = own.iter().chain(&found).map(|it| it.code.text()).collect();
     codes.join(" ")
@@ -76,16 +76,16 @@ fn comments_suppress_rules_of_ones_own() {
         ("// vptx: ignore[HOU]", "house-slow"),
         ("// vptx: ignore-file[slow]", "HOUSE1"),
         ("// vptx: ignore[ALL]", ""),
-        // Another code of vptx that suppresses nothing is reported as ever.
+        // As usual, a code of vptx that suppresses nothing is reported.
         ("// vptx: ignore[HOUSE1, V501]", "house-slow V801"),
-        // So are words that are nothing, and other forms.
+        // Unknown codes and malformed comments are reported.
         ("// vptx: ignore[HOUSE2]", "HOUSE1 house-slow V802"),
         ("// vptx: ignore HOUSE1", "house-slow V802"),
         ("// vptx: ignore because of house-slow", "HOUSE1 V802"),
     ] {
         assert_eq!(left(comment, &house()), expected, "{comment}");
     }
-    // Without the rules, their codes are unknown.
+    // Without the custom rules, their codes are unknown.
     let plain = CheckOptions::default();
     assert_eq!(left("// vptx: ignore[HOUSE1]", &plain), "HOUSE1 house-slow V802");
 }
@@ -103,7 +103,7 @@ fn a_module_is_ptx() {
 
 #[test]
 fn statements_of_sources_are_read_changed_and_put_back() {
-    // Each line of the template is a literal of its own, and one has an error.
+    // Each line of the template is a separate literal, and one line has an error.
     let source = "\
 __device__ int f(int a, int b) {
     int d;
@@ -118,7 +118,7 @@ __device__ int f(int a, int b) {
     let (module, found) = parse_asm(asm, source, &options);
     assert_eq!(module.source(), asm.text);
     assert_eq!(module.statements().len(), 2);
-    // The findings are those of the source.
+    // `check` has the same findings on the source.
     assert_eq!(found, check(source, &options));
     assert_eq!(found[0].code, Code::MissingType);
     let at = found[0].span;
@@ -130,7 +130,7 @@ __device__ int f(int a, int b) {
     let (place, text) =
         asm.source_edit(source, span, &other.to_string()).expect("it is in one literal");
     let changed = apply(source, &[Edit::replace(place, text)]).expect("one edit");
-    // A placeholder in the text is `%[b]` in the source.
+    // A placeholder of the PTX text becomes `%[b]` in the source again.
     let expected = source.replace("vmin2.s32.s32.s32", "vmax2.s32.s32.s32");
     assert_eq!(changed, expected);
 }

@@ -1,4 +1,4 @@
-//! Names of whole texts: what each means, as the reader of `check` and ptxas see it.
+//! Names in whole texts: their meanings agree with the reader of `check` and with ptxas.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,11 +13,12 @@ use vptx::syntax::{
 use crate::support::random::Random;
 use crate::support::{ptx_files, samples};
 
-/// What the reader says of each name in an operand, where its statement stands.
+/// The declarations that the reader finds for the names in operands, when it reads their
+/// statements.
 #[derive(Default)]
 struct Asked<'s> {
     source: &'s str,
-    /// The kind and the place of the declaration, by the place of the name.
+    /// For the position of a name, the kind and range of its declaration.
     known: HashMap<u32, Option<(Declared<'s>, Span)>>,
 }
 
@@ -40,7 +41,7 @@ impl<'s> Handler<'s> for Asked<'s> {
     fn problem(&mut self, _: Problem) {}
 }
 
-/// The reader resolves names on its own, and knows no label before its place.
+/// The reader resolves names independently. It does not know a label before it has read the label.
 #[test]
 fn names_mean_what_the_reader_of_check_says() {
     let mut counts = HashMap::<_, u32>::new();
@@ -49,7 +50,7 @@ fn names_mean_what_the_reader_of_check_says() {
         let tree = parse(&text);
         let names = Names::of(&tree);
         if tree.errors().iter().any(|it| !it.to_string().starts_with("expected")) {
-            // Both may go on at another place.
+            // After such an error, the two readers may continue at different places.
             continue;
         }
         let mut asked = Asked { source: &text, known: HashMap::new() };
@@ -64,7 +65,7 @@ fn names_mean_what_the_reader_of_check_says() {
                     assert!(matches!(kind, None | Some(SymbolKind::Label)), "{place}: {symbol:?}");
                 }
                 Some((Declared::Function, span)) => {
-                    // It may be declared again.
+                    // A function may have several declarations.
                     let name = symbol.expect(&place).name.text(&text);
                     assert_eq!((kind, name), (Some(SymbolKind::Function), span.text(&text)));
                 }
@@ -105,7 +106,7 @@ const MODULE: &str = r#"
 .section .debug_str { L: .b8 1, 2 .b32 L-pool+4, callee2 }
 "#;
 
-/// The name at the nth place of a word, from 0.
+/// The use of a name at the nth occurrence of a word, counted from 0.
 fn at(names: &Names, source: &str, word: &str, number: usize) -> Use {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
     let whole = source.match_indices(word).filter(|(at, _)| {
@@ -176,17 +177,17 @@ fn uses_stand_where_names_stand() {
             at(&names, MODULE, word, number).symbol().map(|it| names.symbol(it).name.start);
         symbol.map(|start| MODULE[..start as usize].matches('\n').count() + 1)
     };
-    // The line of the declaration.
+    // The expected numbers are the lines of the declarations.
     assert_eq!(declared("second", 1), Some(6));
     assert_eq!(declared("linear", 2), Some(6));
     assert_eq!(declared("N", 0), None);
     assert_eq!((declared("L", 0), declared("L", 1)), (Some(16), Some(16)));
     assert_eq!(declared("M", 0), Some(17));
-    // Debug data names labels anywhere.
+    // Debug data may name labels of any scope.
     assert_eq!((declared("L", 2), declared("L", 4)), (Some(16), Some(23)));
     assert_eq!((declared("pool", 1), declared("callee2", 1)), (Some(7), Some(10)));
     assert_eq!((declared("x", 3), declared("%p31", 0)), (Some(10), Some(14)));
-    // Words that name nothing.
+    // These words are not names.
     let words =
         ["filter_mode", "generic", "progbits", "function_name", "inlined_at", "_", "WARP_SZ"];
     let texts: Vec<&str> = names.uses().iter().map(|it| it.span().text(MODULE)).collect();
@@ -244,7 +245,7 @@ const PIECES: &[&str] = &[
     "\n",
 ];
 
-/// Whatever the text: the index of uses is a list of them, and scopes nest.
+/// For any text, the uses are sorted and complete, and scopes are nested.
 #[test]
 fn any_text_has_names() {
     let mut rng = Random(9);

@@ -1,4 +1,5 @@
-//! The tree of a module: it has every byte, and its parts are what they are in PTX.
+//! The tree of a module. It contains every byte, and its parts have the meaning that they have in
+//! PTX.
 
 use std::fs;
 
@@ -36,7 +37,7 @@ impl<'t> Visitor<'t> for Joined<'_> {
         assert!(!leaf.span.is_empty(), "{leaf:?}");
         let around = self.open.last().expect("a node around");
         assert!(around.start <= leaf.span.start && leaf.span.end <= around.end, "{leaf:?}");
-        // Leaves split no character.
+        // A leaf must not split a character.
         let _ = leaf.span.text(self.source);
         self.end = leaf.span.end;
         self.leaves.push(leaf);
@@ -47,7 +48,7 @@ impl<'t> Visitor<'t> for Joined<'_> {
     }
 }
 
-/// Visits the tree of a text, which must hold every byte.
+/// Visits the tree of a text and checks that it contains every byte.
 fn lossless(source: &str) -> (Tree<'_>, usize, Vec<Leaf>) {
     let tree = parse(source);
     let mut joined = Joined { source, end: 0, open: Vec::new(), errors: 0, leaves: Vec::new() };
@@ -57,7 +58,7 @@ fn lossless(source: &str) -> (Tree<'_>, usize, Vec<Leaf>) {
         let Span { start, end } = error.span;
         assert!(start <= end && end as usize <= source.len(), "{error:?}");
     }
-    // What is wrong is an error, and only that.
+    // Error nodes exist only where errors are reported.
     let Joined { errors, leaves, .. } = joined;
     assert!(errors == 0 || !tree.errors().is_empty(), "{source}");
     (tree, errors, leaves)
@@ -80,7 +81,7 @@ fn real_modules_have_no_error_and_nothing_unknown() {
             for statement in tree.all_statements() {
                 let first = statement.tokens()[0].span().text(&text);
                 let kind = statement.kind();
-                // What a statement is, its first token says.
+                // The first token of a statement shows its kind.
                 let fits = match kind {
                     StatementKind::Directive(it) => {
                         assert_ne!(it.kind(), DirectiveKind::Unknown, "{name}: {first}");
@@ -112,7 +113,7 @@ fn every_text_has_a_tree_of_every_byte() {
             lossless(&text);
         }
     }
-    // No PTX at all.
+    // These files are not PTX.
     for file in ["Cargo.toml", "README.md", "tests/library/tree.rs", "LICENSE-MIT"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         lossless(&fs::read_to_string(path).expect("a file"));
@@ -214,7 +215,7 @@ fn random_tokens_have_a_tree_of_every_byte() {
     }
 }
 
-/// A text of its tokens, with one blank between two: nothing of it comes from between nodes.
+/// Collects the tokens of a text with one blank between them, from the leaves alone.
 struct Spaced<'t>(&'t str, String);
 
 impl Visitor<'_> for Spaced<'_> {
@@ -380,7 +381,7 @@ fn a_texture_and_whether_it_is_in_memory() {
     }
 }
 
-/// cuSPARSELt 0.6.2 has `r2p` and `p2r`, which are in no manual.
+/// cuSPARSELt 0.6.2 contains `r2p` and `p2r`, which no manual describes.
 #[test]
 fn a_vector_with_a_selector() {
     let source = ".func f() { r2p.b32 {p, q}.reverse, r.b0, 3; }";
@@ -473,7 +474,7 @@ fn views_of_directives() {
     assert_eq!(directives[5].operands().count(), 2);
 }
 
-/// ptxas 12.9 and 13.5 take this, wherever its lines break.
+/// ptxas 12.9 and 13.5 accept this, wherever the lines break.
 #[test]
 fn a_prototype_has_lines_as_it_likes() {
     let words = ".callprototype ( .param .b32 _ ) _ ( .param .b32 _ , .param .b64 _ )";
@@ -482,7 +483,7 @@ fn a_prototype_has_lines_as_it_likes() {
     assert_eq!(tree.errors(), []);
     let prototype = tree.all_statements().nth(3).unwrap();
     assert_eq!(prototype.text(), format!("{};", words.replace(' ', "\n")));
-    // One that breaks off hides nothing.
+    // An unfinished prototype hides nothing after it.
     for cut in [".callprototype (.param .b32 _)", ".callprototype (.param .b32"] {
         let text = format!(".func f() {{\n{cut}\nmov.b32 a, b;\n.reg .b32 c;\n}}\n");
         let tree = parse(&text);
@@ -537,13 +538,13 @@ fn statements_are_found_at_places() {
     assert!(matches!(block.kind(), StatementKind::Block(_)));
     let function = video.function().and_then(|it| it.name()).expect("a name");
     assert_eq!(function.text(MODULE), "k");
-    // Between two statements stands the block that holds both.
+    // A position between two statements belongs to the block that contains both.
     let body = at("before the load");
     assert!(matches!(body.kind(), StatementKind::Block(_)), "{body:?}");
     assert_eq!(parse("").statement_at(0), None);
 }
 
-/// Texts with their errors: the kind, and the text where it is.
+/// Texts with their errors: the kind of each error, and the text that it marks.
 #[test]
 fn errors_are_all_found_where_they_are() {
     fn found(text: &str) -> Vec<(String, String)> {
@@ -615,8 +616,8 @@ fn a_body_may_declare_functions() {
     assert_eq!(f.name().map(|name| name.text(text)), Some("f"));
 }
 
-/// The video instructions of a tree are those that the reader of `check` finds. Returns how many
-/// there are; `None` if one of the two finds that the text's structure is wrong.
+/// Checks that the tree has the same video instructions as the reader of `check`. Returns their
+/// number; `None` if one of the two finds an error in the text's structure.
 fn videos_are_those_of_check(text: &str) -> Option<usize> {
     let options = vptx::CheckOptions::default().with_dialect(vptx::Dialect::Ptxas);
     let tree = parse(text);
@@ -651,7 +652,8 @@ fn videos_are_those_of_check(text: &str) -> Option<usize> {
                 assert_eq!(errors, expected, "{text}");
             }
         }
-        // One alone sees the same names. No module has its version in a block.
+        // A statement that is read alone has the same instruction, unless a version or target
+        // stands in a block.
         let is_version = |it: Statement<'_>| {
             matches!(it.kind(), StatementKind::Directive(it) if
                 matches!(it.kind(), DirectiveKind::Version | DirectiveKind::Target))
@@ -706,7 +708,7 @@ fn video_instructions_are_those_of_check() {
     for _ in 0..20_000 {
         let length = 2 + below(16);
         let text: String = (0..length).map(|_| parts[below(parts.len())]).collect();
-        // What is open at the end is closed, so that more texts are sound.
+        // Closes all open braces at the end, so that more texts have no errors.
         let open = text.matches('{').count().saturating_sub(text.matches('}').count());
         if let Some(found) = videos_are_those_of_check(&(text + &"}".repeat(open))) {
             sound += 1;
@@ -738,7 +740,7 @@ fn deep_texts_need_little_stack() {
     }
 }
 
-/// ptxas 13.5 reads the first ones to their ends, and has syntax errors in the others.
+/// ptxas 13.5 accepts the structure of the first texts, and has syntax errors in the others.
 #[test]
 fn what_ptxas_reads_has_no_error() {
     let module = |text: &str| format!(".version 8.5\n.target sm_90\n{text}");

@@ -1,4 +1,4 @@
-//! Compares recorded verdicts of ptxas with both dialects.
+//! Compares both dialects with recorded verdicts of ptxas.
 
 use crate::support::{errors, fixture_text, oracle_module};
 use vptx::check::Dialect;

@@ -1,4 +1,4 @@
-//! White space means nothing: texts with the same tokens have the same layout, the same normal
+//! White space has no meaning: texts with the same tokens have the same layout, the same normal
 //! form and the same findings.
 
 use std::fs;
@@ -10,7 +10,7 @@ use vptx::check::CheckOptions;
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
 use vptx::syntax::{Token, TokenKind, statement_tokens};
 
-/// The words of a text that white space may stand between.
+/// The words of a text, between which white space may stand.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     let tokens = statement_tokens(text);
     let mut words: Vec<&str> = Vec::with_capacity(tokens.len());
@@ -24,7 +24,8 @@ pub(crate) fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Whether two words stay what they are where they meet. ptxas reads `4.b8` as `4.` and `b8`.
+/// Whether two words stay separate without white space between them. ptxas reads `4.b8` as `4.` and
+/// `b8`.
 fn may_meet(one: &str, other: &str) -> bool {
     if one.starts_with("@@") || other.starts_with("@@") {
         return false;
@@ -36,10 +37,10 @@ fn may_meet(one: &str, other: &str) -> bool {
     texts == [one, other] && !(is_number && other.starts_with('.'))
 }
 
-/// The same words with other white space between them, or none.
+/// The same words with random white space between them, or without any where possible.
 pub(crate) fn respaced(words: &[&str], numbers: &mut Random, gaps: &[&str]) -> String {
     let mut text = String::new();
-    // Now mostly none, now mostly some.
+    // The share of words without white space between them differs from text to text.
     let odds = 1 + numbers.below(4);
     for pair in words.windows(2) {
         text += pair[0];
@@ -54,7 +55,7 @@ const BLANKS: &[&str] = &[" ", "\n", "\t", "  ", "\r\n", " \n\t"];
 pub(crate) const COMMENTS: &[&str] =
     &[" ", "\n", "/**/", "/* ; } \" { */", "// ;{}\n", " /*\n*/ ", "\n//\n"];
 
-/// Findings, with the numbers of the tokens where they start.
+/// The findings, each with the number of the token where it starts.
 fn findings(text: &str) -> Vec<(String, usize)> {
     let tokens = statement_tokens(text);
     let number = |at: u32| tokens.partition_point(|token: &Token| token.span().start < at);
@@ -64,7 +65,7 @@ fn findings(text: &str) -> Vec<(String, usize)> {
     found.collect()
 }
 
-/// The statements of a text, each as the count of its tokens, and the errors.
+/// The number of tokens of each statement in a text, and the number of errors.
 fn statements(text: &str) -> (Vec<usize>, usize) {
     let tree = vptx::syntax::parse(text);
     let counts = tree.all_statements().map(|statement| statement.tokens().len());

@@ -1,4 +1,5 @@
-//! C compilers make of the functions what the programs compute. `cargo xtask emit-c` runs it.
+//! Functions compiled by C compilers give the results of the programs. `cargo xtask emit-c` runs
+//! it.
 
 use std::collections::HashMap;
 use std::env;
@@ -11,7 +12,7 @@ use vptx::backend::c::Header;
 use vptx::ir::Input;
 use vptx::{Instruction, Semantics};
 
-/// Functions with the calls of them.
+/// Functions, and the C expressions that call them.
 #[derive(Default)]
 struct Functions {
     headers: Vec<Header>,
@@ -44,7 +45,7 @@ impl Functions {
     }
 }
 
-/// The results of rows from a source that is compiled.
+/// Compiles a source and returns the results for the rows.
 pub(crate) fn results(
     folder: &Path,
     compiler: &[&str],
@@ -85,7 +86,7 @@ fn functions_compute_what_programs_do() {
         let found = results(&folder, &words, &source, &rows.given);
         println!("{compiler}: {}", rows.compare(&found, &functions.calls));
     }
-    // A wrong function is noticed.
+    // The test notices a wrong function.
     let words: Vec<&str> = compilers.split(',').next().unwrap().split_whitespace().collect();
     let mutated = header.replace("? 1 : 0", "? 0 : 1");
     assert_ne!(header, mutated);

@@ -1,4 +1,5 @@
-//! Calls of compiled functions with the results that programs give, and recorded ones.
+//! Calls of compiled functions, with the expected results: the programs' results and recorded
+//! results.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -11,8 +12,8 @@ use crate::support::{EDGES, fixture_text, setting};
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
-/// C source that reads numbers of functions with words, and writes results. The functions are
-/// declared before it.
+/// C source that reads rows (the number of a function and three words) and writes the function's
+/// results. The source that declares the functions must precede it.
 pub(crate) fn driver(calls: &[String]) -> String {
     let mut text = "\n#include <stdio.h>\n".to_string();
     for (number, call) in calls.iter().enumerate() {
@@ -25,7 +26,8 @@ pub(crate) fn driver(calls: &[String]) -> String {
     text + &program((0..calls.len()).map(|number| format!("f{number}")))
 }
 
-/// The rest of a program that reads numbers of functions with words, and writes results.
+/// The end of a C program that reads rows (the number of a function and three words) and writes the
+/// function's results.
 pub(crate) fn program(functions: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = functions.map(|name| format!("{name},\n")).collect();
     format!(
@@ -54,8 +56,8 @@ pub(crate) fn run(program: &Path, rows: &[[u32; 4]]) -> Vec<u32> {
     words.map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }
 
-/// An instruction of each row with each combination of modifiers (SIMD ones without selectors),
-/// and a sample of SIMD ones.
+/// An instruction for each row of the table and each combination of modifiers, where SIMD
+/// instructions have no selectors; and a sample of SIMD instructions with selectors.
 pub(crate) fn instructions(lanes: usize, random: &mut Random) -> Vec<Instruction> {
     let mut all = Vec::new();
     let mut simd = Vec::new();
@@ -74,7 +76,7 @@ pub(crate) fn instructions(lanes: usize, random: &mut Random) -> Vec<Instruction
     all.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// Calls of functions: the number of each with three words, and the result.
+/// Calls of functions (the number of the function and three words) and their results.
 pub(crate) struct Rows {
     pub(crate) given: Vec<[u32; 4]>,
     pub(crate) expected: Vec<u32>,
@@ -82,10 +84,10 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Calls on edge and random words, and recorded ones. Variables with a prefix say how many
-    /// SIMD instructions are taken (`_LANES`), each how many recorded results (`_STEP`), and the
-    /// seed (`_SEED`). `function` has the number for an instruction under a semantics; `None` leaves
-    /// it out.
+    /// Calls on edge and random words, and recorded calls. Variables with a prefix set the number
+    /// of sampled SIMD instructions (`_LANES`), the step through the recorded results (`_STEP`),
+    /// and the seed (`_SEED`). `function` gives the number of the function for an instruction and a
+    /// semantics; `None` omits the call.
     pub(crate) fn new(
         prefix: &str,
         mut function: impl FnMut(&Instruction, usize) -> Option<usize>,
@@ -134,7 +136,7 @@ impl Rows {
         self.given.len() - self.recorded_from
     }
 
-    /// Counts of functions and results. Panics if a result is wrong.
+    /// A text that counts functions and results. Panics if a result is wrong.
     pub(crate) fn compare(&self, found: &[u32], calls: &[String]) -> String {
         assert_eq!(found.len(), self.expected.len());
         if let Some(at) = (0..found.len()).find(|&at| found[at] != self.expected[at]) {

@@ -42,14 +42,14 @@ fn kernel(number: usize, body: &str) -> String {
     )
 }
 
-/// The ptxas that makes code for a target.
+/// The version of ptxas that makes code for a target.
 fn assembler(target: Target) -> PathBuf {
     tool(if target.has(Feature::Ptxas13) { "ptxas-13.5" } else { "ptxas-12.9" })
 }
 
 /// A module of kernels. The first one only loads and stores.
 fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: Target) -> String {
-    // Instructions on bytes are newer.
+    // PTX has had instructions on bytes only since 9.2.
     let version = if target.suffix.is_some() { "9.2" } else { "8.8" };
     let mut module = format!(".version {version}\n.target {target}\n.address_size 64\n");
     for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
@@ -58,7 +58,8 @@ fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: Target) -> Stri
     module
 }
 
-/// The code of a kernel: its machine instructions, and the same weighted by throughput.
+/// The code of a kernel: the number of its machine instructions, and this number weighted by
+/// throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Count {
     instructions: u32,
@@ -88,11 +89,11 @@ impl Count {
     }
 }
 
-/// The weight of a machine instruction by the low bits of its code. NVIDIA's Best Practices
-/// Guide ("Throughput of Native Arithmetic Instructions") gives 64 results a clock for sums,
-/// logic, shifts, minima, products and absolute differences, and 16 for counts of bits and
-/// conversions. On a GPU of `sm_90`, `scripts/gpu-check` measures the same, but for packing
-/// conversions (64), and 32 for products of 64 bits.
+/// The weight of a machine instruction, found by the low bits of its code. NVIDIA's Best Practices
+/// Guide ("Throughput of Native Arithmetic Instructions") gives 64 results a clock for sums, logic,
+/// shifts, minima, products and absolute differences, and 16 for counts of bits and conversions. On
+/// a GPU of `sm_90`, `scripts/gpu-check` measures the same with two exceptions: 64 for packing
+/// conversions, and 32 for products of 64 bits.
 fn weight(code: u16, target: Target) -> u32 {
     const FLO: u16 = 0x100;
     const BREV: u16 = 0x101;
@@ -109,7 +110,7 @@ fn weight(code: u16, target: Target) -> u32 {
     }
 }
 
-/// The code of each kernel of a module, minus that of the first one.
+/// The code of each kernel of a module, minus the code of the first kernel.
 fn measure(module: &str, kernels: usize, target: Target, run: &str) -> Vec<Count> {
     let folder = env::temp_dir().join(format!("vptx-costs-{}-{run}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -131,8 +132,8 @@ fn measure(module: &str, kernels: usize, target: Target, run: &str) -> Vec<Count
     counts[1..].iter().map(|count| count.beyond(counts[0])).collect()
 }
 
-/// Instructions other than NOP in the only loop of each kernel. What stands before it is done once.
-/// `nvdisasm` of CUDA 13 knows targets from `sm_75` on.
+/// Counts instructions other than NOP in the only loop of each kernel. Code before the loop is
+/// executed once, so it is not counted. `nvdisasm` of CUDA 13 knows targets from `sm_75` on.
 fn loops(object: &Path, count: usize) -> Vec<Count> {
     let listing = Command::new(tool("nvdisasm")).arg("-c").arg(object).output();
     let listing = String::from_utf8(listing.expect("nvdisasm runs").stdout).expect("text");
@@ -148,7 +149,7 @@ fn loops(object: &Path, count: usize) -> Vec<Count> {
             length += u32::from(!instruction.contains(" NOP"));
             let to = instruction.split_once("BRA").and_then(|(_, to)| to.split_once("`("));
             let label = to.and_then(|(_, to)| to.split_once(')')).map(|(label, _)| label);
-            // Behind the last instruction of a kernel stands a branch to itself.
+            // After its last instruction, a kernel has a branch to itself.
             if let Some(start) = label.and_then(|it| labels.get(it)).filter(|it| **it + 1 < length)
             {
                 let number: usize = number.parse().expect("a number");
@@ -179,12 +180,14 @@ fn instructions(elf: &[u8], count: usize, target: Target) -> Vec<Count> {
     counts
 }
 
-/// The same for targets before `sm_70`. An instruction has 8 bytes, and every fourth word says when
-/// the next three start. Those that only wait are not counted.
+/// Counts the instructions of a kernel for targets before `sm_70`. An instruction has 8 bytes.
+/// Every fourth word only says when the next three instructions start. NOP and instructions that
+/// only wait are not counted.
 fn short_instructions(code: &[u8]) -> Count {
     const NOP: u16 = 0x50b0;
     const DEPBAR: u16 = 0xf0f0;
-    /// Counts of bits, and conversions, with a register, a constant in memory or in the code.
+    /// Counts of bits and conversions, whose operand is a register, a constant in memory or a
+    /// constant in the code.
     const SLOW: [u16; 9] = [0x5c08, 0x4c08, 0x3808, 0x5c30, 0x4c30, 0x3830, 0x5ce0, 0x4ce0, 0x38e0];
     let words = code.chunks(8).enumerate().filter(|(at, _)| at % 4 != 0);
     let codes = words.map(|(_, word)| u16::from_le_bytes([word[6], word[7]]) & 0xfff8);
@@ -216,7 +219,7 @@ pub(crate) fn kernel_codes(elf: &[u8]) -> Vec<(usize, &[u8])> {
     (0..sections).filter_map(|at| code(table + at * size)).collect()
 }
 
-/// Counts for many bodies. Each body is measured once, on two threads.
+/// Counts for many bodies, measured on two threads. Equal bodies are measured once.
 fn measure_all(bodies: &[impl AsRef<str>], target: Target) -> HashMap<String, Count> {
     let mut distinct: Vec<&str> = bodies.iter().map(AsRef::as_ref).collect();
     distinct.sort_unstable();
@@ -262,7 +265,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// The most code that a sequence has.
+    /// The largest count among the sequences.
     fn worst(&self, counts: &HashMap<String, Count>) -> Count {
         self.texts.iter().map(|text| counts[text]).fold(Count::default(), Count::most)
     }
@@ -293,7 +296,7 @@ fn worth_trying(instructions: &[Instruction], target: Target) -> Vec<Tried> {
     tried
 }
 
-/// The cells of each class, one for each measured target on which the class was measured.
+/// For each class, the cells of the measured targets; `None` where the class was not measured.
 type Cells = BTreeMap<(String, usize), Vec<Option<Cell>>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -304,7 +307,7 @@ struct Cell {
 }
 
 impl Cell {
-    /// What the table has.
+    /// The text of a cell in the table.
     fn text(&self) -> String {
         let Cell { ptxas, best, strategy } = self;
         let counts = format!("{}>{}", ptxas.instructions, best.instructions);
@@ -322,18 +325,18 @@ impl Cell {
     }
 }
 
-/// The class without the place of each part. ptxas emits equally many instructions for
-/// all forms of it.
+/// The class, but with the width of each part in place of its position. ptxas emits the same number
+/// of instructions for all forms of such a class.
 fn wider((head, cell): &(String, usize), instruction: &Instruction) -> (String, usize) {
     let width = |place: usize| [0, 1, 1, 1, 2, 2][place];
     let scalar = instruction.form().sources == Sources::Scalar;
     (head.clone(), if scalar { 3 * width(cell / 6) + width(cell % 6) } else { *cell })
 }
 
-/// The values that `d` may hold before an instruction that a guard can skip.
+/// Statements that give `d` a value before an instruction that a guard can skip.
 const BEFORE: [&str; 2] = ["mov.b32 d, b;", "ld.volatile.global.u32 d, [%pointer+16];"];
 
-/// A body that has an effect only if `c` is large.
+/// A body whose instruction is executed only if `c` is large.
 fn guarded(before: &str, text: &str) -> String {
     format!("{before}\nsetp.gt.u32 p, c, 7;\n{text}")
 }
@@ -341,8 +344,8 @@ fn guarded(before: &str, text: &str) -> String {
 /// The largest saving at which an instruction is measured with a guard.
 const SMALL: u32 = 5;
 
-/// Instructions with a guard, from each class that saves a little without a guard on
-/// some target.
+/// Instructions with a guard. They are from classes that save at least one machine instruction, and
+/// at most [`SMALL`], without a guard on some target.
 fn guarded_samples(cells: &Cells) -> Classes {
     let is_small = |it: &Cell| it.saves() && it.ptxas.instructions - it.best.instructions <= SMALL;
     let mut classes = Classes::new();
@@ -366,7 +369,7 @@ fn guarded_samples(cells: &Cells) -> Classes {
             }
         }
     }
-    // On sm_70, few of the pairs of lanes that one class has make a guarded sum slower.
+    // A class has many pairs of lanes. On sm_70, only few of them make a guarded sum slower.
     for (form, mnemonic) in rows() {
         if form.sources == Sources::Lanes(LaneWidth::Halves) {
             for head in heads(form, mnemonic).iter().filter(|head| head.contains(".add")) {
@@ -395,9 +398,8 @@ fn targets() -> Vec<Target> {
     Target::measured().iter().copied().filter(|it| is_measured(*it)).collect()
 }
 
-/// The lines for instructions with a guard, marked by `@`. They are those mnemonics and
-/// modifiers with a class that becomes longer with a guard, although it does not
-/// without one.
+/// The lines for instructions with a guard, marked by `@`. A mnemonic with modifiers gets such a
+/// line if one of its classes becomes longer with a guard, but not without one.
 fn guarded_cells(cells: &Cells) -> Cells {
     let samples = guarded_samples(cells);
     let mut marked = Cells::new();
@@ -502,10 +504,10 @@ fn write_table(mut cells: Cells, twice: &BTreeMap<(String, usize), Cell>) {
     fs::write(path, table(&cells, twice)).expect("the table is written");
 }
 
-/// The last target, which has instructions on bytes.
+/// The last measured target; it has instructions on bytes.
 const BYTES: Target = Target { number: 120, suffix: Some('f') };
 
-/// The costs of lanes combined with themselves.
+/// The costs of instructions that combine the lanes of one register.
 fn twice_cells(measured: bool) -> BTreeMap<(String, usize), Cell> {
     let classes = twice_classes();
     if !measured {
@@ -566,7 +568,8 @@ fn measure_costs() {
             }
             continue;
         }
-        // These two compile nearly as the target before them: its good strategies will do.
+        // For `sm_80` and `sm_100`, ptxas makes nearly the same code as for the target before. The
+        // good strategies of that target are therefore enough.
         if !matches!(target.number, 80 | 100) {
             let found = Mutex::new(BTreeMap::new());
             on_two_threads(classes.len(), |at| {
@@ -597,7 +600,8 @@ fn measure_costs() {
             }
             let own = originals[&wider(class, &instructions[0])].iter();
             let own = own.map(|text| counts[text]).reduce(Count::least).expect("some");
-            // Code that is slower by weight than that of ptxas is taken only if all is.
+            // A strategy whose code weighs more than ptxas' code is taken only if the code of every
+            // strategy does.
             let order = |worst: Count| (worst.weight > own.weight, worst);
             let best = tried.iter().min_by_key(|it| order(it.worst(&counts))).expect("a strategy");
             let (best, strategy) = (best.worst(&counts), best.strategy.number());
@@ -650,7 +654,7 @@ fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
     let mut text = format!("{head} d.{letter}{mask}");
     for name in ["a", "b"] {
         let selector = digits(random, lanes);
-        // ptxas takes this selector for a type.
+        // ptxas reads this selector as a type.
         if random.one_in(3) || selector == "1024" {
             write!(text, ", {name}").expect("a string");
         } else {
@@ -660,7 +664,7 @@ fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
     text + ", c;"
 }
 
-/// Instructions whose sources are one register. ptxas folds some of them.
+/// Instructions whose two sources are one register. ptxas folds some of them.
 fn doubled() -> Vec<String> {
     let mut texts = Vec::new();
     for at in 0..8 {
@@ -685,7 +689,7 @@ fn doubled() -> Vec<String> {
     texts
 }
 
-/// The kinds of instructions that have a mean of their own.
+/// The kinds of an instruction. Each kind has a separate mean.
 fn kinds(instruction: &Instruction) -> impl Iterator<Item = &'static str> {
     let lanes = match instruction.form().sources {
         Sources::Scalar => 0,
@@ -741,7 +745,7 @@ fn never_worse() {
                 worse.lock().expect("no panic").push(message);
             }
         }
-        // Means are of those at random.
+        // Only random instructions count for the means.
         let counts = before.iter().zip(&after);
         let fresh = (count as usize).saturating_sub(at / targets.len() * BATCH);
         for (change, (before, after)) in rewritten.changes.iter().zip(counts).take(fresh) {
@@ -823,7 +827,7 @@ fn adding(random: &mut Random) -> String {
     text
 }
 
-/// SIMD instructions on all lanes, whose results are all stored.
+/// SIMD instructions on all lanes. All their results are stored.
 fn lanes(random: &mut Random, lanes: &str) -> String {
     let inputs = &["a", "b", "c", "e", "f"][..2 + random.below(4)];
     let (steps, unread) = lane_steps(random, lanes, inputs);
@@ -846,7 +850,7 @@ fn regions_are_never_worse() {
     });
 }
 
-/// The measured targets that do not have something.
+/// The measured targets that lack a feature.
 fn without(feature: Feature) -> Vec<Target> {
     Target::measured().iter().copied().filter(|target| !target.has(feature)).collect()
 }
@@ -859,7 +863,7 @@ fn groups_are_never_worse() {
     regions_compared("groups of halves", &without(Feature::Halves), || lanes(&mut random, "2"));
 }
 
-/// A loop of `c` rounds, each of which loads `a` first.
+/// A loop that is executed `c` times, and loads `a` first each time.
 fn looped(before: &str, round: &str) -> String {
     format!(
         ".reg .b32 r<25>;\n.reg .pred again;\n{before}mov.u32 r24, c;\nround:\n.pragma \"nounroll\";\n\
@@ -868,7 +872,7 @@ fn looped(before: &str, round: &str) -> String {
     )
 }
 
-/// Stores registers, from an offset on.
+/// Statements that store registers from an offset on.
 fn stores<'r>(registers: impl Iterator<Item = &'r str>, first: usize) -> String {
     let store = |(at, register)| {
         format!("st.volatile.global.u32 [%pointer+{}], {register};\n", first + 4 * at)
@@ -876,7 +880,7 @@ fn stores<'r>(registers: impl Iterator<Item = &'r str>, first: usize) -> String 
     registers.enumerate().map(store).collect()
 }
 
-/// A loop around SIMD instructions. Some of their sources are the same in each round.
+/// A loop around SIMD instructions. Some of their sources do not change in the loop.
 fn loop_of_lanes(random: &mut Random, lanes: &str) -> String {
     let inputs = ["a", "r20", "r21", "r22", "r23"];
     let read = &inputs[..3 + random.below(3)];
@@ -937,7 +941,7 @@ fn known_ranges_are_never_worse() {
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn shared_limits_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    // On later targets, such a difference is one machine instruction.
+    // On later targets, a difference that saturates is one machine instruction.
     regions_compared("limits", &without(Feature::SaturatingWords), || {
         let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
         let text = format!(".reg .b32 r<7>;\n{}", subtracting(&mut random, "", registers));
@@ -984,7 +988,7 @@ fn masks_of_flags_are_never_worse() {
     });
 }
 
-/// Compares texts rewritten one instruction by one with the same as regions.
+/// Rewrites texts with and without regions, and compares the machine code.
 fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> String) {
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
     let texts: Vec<String> = (0..count).map(|_| text()).collect();
@@ -1035,8 +1039,8 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
             "{target}: {count} {what}, {other} other blocks: {before} machine instructions, \
              {single} one by one, {region} as regions"
         );
-        // With instructions on bytes, some regions are as short one by one.
-        // Older targets have fewer regions.
+        // With instructions on bytes, some kinds of regions are rewritten like single instructions.
+        // On older targets, some kinds of regions do not occur.
         let target: Target = target.parse().expect("a target");
         assert!(other > 0 || target == BYTES || !target.has(Feature::Ptxas13));
     }
@@ -1046,14 +1050,14 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
 
 /// The text of the table.
 fn table(cells: &Cells, twice: &BTreeMap<(String, usize), Cell>) -> String {
-    // Those that were not measured are the first ones.
+    // Only the first targets of a row may lack a cost.
     let row = |cells: &[Option<Cell>]| {
         let texts: Vec<String> =
             cells.iter().map(|it| it.map(|it| it.text()).unwrap_or_default()).collect();
         assert!(texts.windows(2).all(|pair| pair[0].is_empty() || !pair[1].is_empty()));
         new_ones(&texts).trim_end_matches(';').to_owned()
     };
-    // Only the last column has these.
+    // Only the last target, in the last column, has costs of these classes.
     let last = |cell: &Cell| ";".repeat(Target::measured().len() - 1) + &cell.text();
     let classes: BTreeMap<&(String, usize), String> = cells
         .iter()
@@ -1082,7 +1086,7 @@ fn table(cells: &Cells, twice: &BTreeMap<(String, usize), Cell>) -> String {
     text
 }
 
-/// Texts, without those that are like the one before.
+/// The texts, joined by `;`. A text that equals the text before it is left out.
 fn new_ones(texts: &[String]) -> String {
     let own = texts.iter().enumerate().map(|(at, text)| match at.checked_sub(1) {
         Some(before) if texts[before] == *text => "",

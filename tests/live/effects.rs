@@ -1,5 +1,5 @@
-//! What ptxas shows about the registers that an instruction reads and writes. Nothing here knows
-//! the meaning of an opcode.
+//! What ptxas shows about the registers that an instruction reads and writes. No code here depends
+//! on the meaning of an opcode.
 //!
 //! `cargo xtask effects-agree` runs it.
 
@@ -23,7 +23,7 @@ use vptx::isa::{Form, Mnemonic, Sources};
 /// The number of instructions that share a module.
 const BATCH: usize = 60;
 
-/// The place of a register's first value, which stands in the code of its load.
+/// The address of a register's first value. The machine code of the load contains this address.
 fn place(number: usize) -> u32 {
     0x5a_1000 + number as u32 * 0x240
 }
@@ -51,8 +51,9 @@ fn store(number: usize, own: &str, register: &str) -> String {
     }
 }
 
-/// Two bodies. One stores a register after the instruction, the other one a copy from before. They
-/// become the same code where ptxas knows that the instruction does not write it.
+/// Two bodies about one register: the first stores a copy made before the instruction, the second
+/// stores the register after it. ptxas makes the same code of both if it knows that the instruction
+/// does not write the register.
 fn bodies_about_a_write(row: &Row, register: &str) -> [String; 2] {
     let registers = registers(&row.text);
     let own = type_of(register);
@@ -64,7 +65,8 @@ fn bodies_about_a_write(row: &Row, register: &str) -> [String; 2] {
     })
 }
 
-/// What is written is stored. The load of what is not read disappears.
+/// A body that stores the registers that the instruction writes. ptxas removes the load of a
+/// register that the instruction does not read.
 fn body_about_reads(row: &Row, is_written: &[bool]) -> String {
     let registers = registers(&row.text);
     let mut body = declarations(&registers) + &loads(&registers) + &row.text;
@@ -94,7 +96,7 @@ fn assemble(scratch: &Scratch, name: &str, target: &str, text: &str) -> (String,
     (messages, codes.into_values().collect())
 }
 
-/// The number of the kernel and the text of each message about a line.
+/// For each message about a line, the number of the kernel in that line and the text.
 fn by_kernel(messages: &str) -> impl Iterator<Item = (usize, &str)> {
     messages.lines().filter_map(|line| {
         let (_, rest) = line.split_once(", line ")?;
@@ -109,7 +111,7 @@ fn refused(messages: &str, bodies: &[String]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What ptxas shows about the rows of a batch, in the notation of the file.
+/// What ptxas shows about the rows of a batch, in the notation of `effects.tsv`.
 fn shown(scratch: &Scratch, name: &str, rows: &[Row]) -> Vec<String> {
     let target = &rows[0].target;
     let module = |bodies: &[String]| {
@@ -141,14 +143,14 @@ fn shown(scratch: &Scratch, name: &str, rows: &[Row]) -> Vec<String> {
         rows.iter().zip(&is_written).map(|(row, written)| body_about_reads(row, written)).collect();
     let codes = code(&bodies);
     let is_loaded = |code: &[u8], number: usize| {
-        // Perhaps a part only.
+        // The code may load only a part of the register.
         (0..16).step_by(4).any(|part| {
             let place = &(place(number) + part).to_le_bytes()[..3];
             code.chunks(16).any(|instruction| instruction[5..8] == *place)
         })
     };
 
-    // Without declarations, ptxas names what it needs.
+    // Without declarations, ptxas names the registers that an instruction needs.
     let bodies: Vec<String> = rows.iter().map(|row| row.text.clone()).collect();
     let (messages, _) = assemble(scratch, name, target, &module(&bodies));
     let mut unknown = vec![Vec::new(); rows.len()];
@@ -182,7 +184,8 @@ fn shown(scratch: &Scratch, name: &str, rows: &[Row]) -> Vec<String> {
         .collect()
 }
 
-/// V512 tells exactly where ptxas loses a guard, of the SIMD instructions with default selectors.
+/// V512 reports exactly the instructions where ptxas loses a guard, among SIMD instructions with
+/// default selectors.
 #[test]
 #[ignore = "needs ptxas"]
 fn guards_are_lost_where_it_is_told() {

@@ -1,4 +1,4 @@
-//! LLVM makes of the functions what the programs compute. `cargo xtask emit-llvm` runs it.
+//! Functions compiled by LLVM give the results of the programs. `cargo xtask emit-llvm` runs it.
 
 use std::collections::{HashMap, HashSet};
 use std::env;
@@ -39,8 +39,8 @@ impl Functions {
         }
     }
 
-    /// The number of the function of an instruction under a semantics. `None` if it is the same
-    /// for any processor.
+    /// The number of the function for an instruction and a semantics. `None` if the architecture's
+    /// function equals the function for [`Architecture::Any`].
     fn number(&mut self, instruction: &Instruction, semantics: usize) -> Option<usize> {
         let text_for = |architecture| {
             let mut module = Module::new(Semantics::ALL[semantics], architecture);
@@ -86,7 +86,8 @@ fn must(command: &str, input: &Path, output: &Path) {
     assert!(done.status.success(), "{command}: {}", said.get(..3000).unwrap_or(&said));
 }
 
-/// The results of rows from modules that are compiled by commands, one after the other.
+/// Compiles each module by some commands, one after the other, and links the objects with a C
+/// source. Returns the results for the rows.
 fn results(
     folder: &Path,
     way: &str,
@@ -136,7 +137,7 @@ fn functions_compute_what_programs_do() {
             let found = results(&folder, way, &texts, &source, &rows.given);
             println!("{}: {way}: {}", architecture.text(), rows.compare(&found, &functions.calls));
         }
-        // A wrong function is noticed.
+        // The test notices a wrong function.
         let way = ways.split(';').next().unwrap();
         let mutated: Vec<String> =
             texts.iter().map(|text| text.replace("= add ", "= sub ")).collect();
@@ -146,8 +147,9 @@ fn functions_compute_what_programs_do() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The forms whose functions are counted, with their families: each combination of modifiers, for
-/// SIMD ones without selectors, with selectors, and with some mask and selectors.
+/// The forms whose functions are counted, each with the name of its family: each combination of
+/// modifiers. A SIMD form is taken without selectors, with selectors, and with a mask and
+/// selectors.
 fn counted(random: &mut Random) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (form, mnemonic) in rows() {
@@ -172,8 +174,8 @@ fn counted(random: &mut Random) -> Vec<(String, String)> {
     all
 }
 
-/// Writes a module for each architecture into a folder, with a list of names, families, and
-/// machine instructions of the PTX rewriter.
+/// Writes a module for each architecture into a folder, and a list: the name of each function, its
+/// family, and the number of machine instructions of the PTX rewriter.
 #[test]
 #[ignore = "writes into a folder that VPTX_LLVM_FOLDER names"]
 fn forms_to_count() {
@@ -198,12 +200,12 @@ fn forms_to_count() {
     fs::write(folder.join("forms.tsv"), list).unwrap();
 }
 
-/// The limit for one query, in seconds. Most need a tenth.
+/// The limit for one query, in seconds. Most queries need a tenth of a second.
 const PATIENCE: u64 = 15;
 
-/// z3 looks for inputs for which the text of a function, read as LLVM's language reference says,
-/// gives something else than the program. Sums of bytes in another order can be too hard for it:
-/// those functions are called with random inputs.
+/// z3 looks for inputs for which a function and its program differ. The text of the function is
+/// read as LLVM's language reference says. z3 may find no answer about reordered sums of bytes;
+/// such functions are called with random inputs instead.
 #[test]
 #[ignore = "needs z3: cargo xtask emit-llvm --proofs"]
 fn functions_are_programs() {
@@ -215,7 +217,7 @@ fn functions_are_programs() {
     let mut seen = HashSet::new();
     while proven + called < count {
         let (form, _, starts) = random.pick(&table);
-        // Vectors are for whole words.
+        // Functions of vectors need SIMD instructions on whole words.
         let operands = match form.sources {
             Sources::Lanes(_) if random.one_in(2) => "d, a, b, c;".to_string(),
             _ => random_operands(form, &mut random),
@@ -249,7 +251,7 @@ fn functions_are_programs() {
                 panic!("{text} {semantics} {}: {words:x?}\n{module}", architecture.text())
             }
         }
-        // A wrong function is noticed.
+        // The test notices a wrong function.
         let mutated = module.replace("= sub ", "= add ");
         if mutated != module && matches!(ask(&mutated, 2), Answer::Differs(_)) {
             wrong += 1;

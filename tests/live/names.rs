@@ -1,6 +1,6 @@
-//! Compares names, and the findings of the rules on names, with the real ptxas: one name of a
-//! random module is declared elsewhere, twice or not at all, and ptxas and vptx say which names are
-//! unknown or declared twice.
+//! Compares the tables of names, and the findings of the rules on names, with the real ptxas. In a
+//! random module, one name is declared elsewhere, twice or not at all. ptxas and vptx must then
+//! report the same names as unknown or as declared twice.
 //!
 //! `cargo xtask names-agree` runs it.
 
@@ -18,14 +18,14 @@ use vptx::{CheckOptions, Code};
 
 const DEFAULT_SEED: u64 = 0x5eed_0046;
 
-/// Names for everything, so that they hide each other.
+/// The same few names are used for everything, so that declarations hide each other.
 const POOL: [&str; 14] =
     ["a", "b", "%r1", "%r2", "%r03", "%r3", "%r10", "x1", "x2", "x", "L", "M", "$L_1", "_a"];
 const RANGES: [&str; 4] = ["%r", "x", "a", "L"];
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// It starts the list of parameters, or ends it.
+    /// The start of the list of parameters; `Close` is its end.
     Open,
     Close,
     Parameter,
@@ -34,7 +34,7 @@ enum Kind {
     Other,
 }
 
-/// A line of a module; the name that it declares stands between two other texts.
+/// A line of a module: the name that it declares, and the texts before and after the name.
 #[derive(Clone, Debug)]
 struct Line {
     kind: Kind,
@@ -76,13 +76,14 @@ impl Made {
         self.lines.push(line(Kind::Other, text, "", ""));
     }
 
-    /// Whether a declaration has a name, and which thing that is.
+    /// The kind of thing that a name means if this declaration declares it.
     fn means(own: &(String, Thing), name: &str) -> Option<Thing> {
         match own.1 {
             Thing::Range(count) => {
                 let number = name.strip_prefix(&own.0)?;
                 let is_number = number.bytes().all(|it| it.is_ascii_digit());
-                // ptxas splits off all digits.
+                // ptxas splits all digits off a name, so the start of a range must not end with
+                // one.
                 let is_whole = !own.0.ends_with(|c: char| c.is_ascii_digit());
                 let number: u64 = number.parse().ok().filter(|_| is_number && is_whole)?;
                 (number < count).then_some(Thing::Register)
@@ -96,7 +97,7 @@ impl Made {
         inside_out.flat_map(|scope| scope.iter()).find_map(|own| Made::means(own, name))
     }
 
-    /// A name that the innermost scope does not have.
+    /// A random name, unless the innermost scope has it.
     fn fresh(&mut self) -> Option<&'static str> {
         let name = self.pick(&POOL);
         let own = self.scopes.last().expect("a scope");
@@ -127,7 +128,7 @@ impl Made {
         Some(())
     }
 
-    /// A name that means such a thing here.
+    /// A name that means a thing of this kind here.
     fn named(&mut self, wanted: Thing) -> Option<&'static str> {
         let name = self.pick(&POOL);
         (self.found(name) == Some(wanted)).then_some(name)
@@ -277,8 +278,9 @@ impl Made {
     }
 }
 
-/// The names that are unknown, and those that are declared twice. Of a range that has the name of
-/// another thing, ptxas tells the register, so digits at the end of the latter are left out.
+/// The unknown names, and the names that are declared twice. If a range clashes with another name,
+/// ptxas reports a register of the range, so names declared twice are compared without digits at
+/// their end.
 type Wrong = (BTreeSet<String>, BTreeSet<String>);
 
 fn base(name: &str) -> String {
@@ -295,7 +297,7 @@ fn own(source: &str) -> Wrong {
     (texts.filter(|it| it != "%tid").collect(), doubles.collect())
 }
 
-/// What the rules find.
+/// The names that the rules report.
 fn found(source: &str) -> Wrong {
     let options = CheckOptions::default().with_every_module(true);
     let (mut unknown, mut double) = (BTreeSet::new(), BTreeSet::new());
@@ -310,13 +312,13 @@ fn found(source: &str) -> Wrong {
     (unknown, double)
 }
 
-/// What the messages of ptxas say; `None` if it stopped before the end.
+/// The names that the messages of ptxas report; `None` if ptxas stopped before the end.
 fn asked(messages: &str) -> Option<Wrong> {
     let (mut unknown, mut double) = (BTreeSet::new(), BTreeSet::new());
     for line in messages.lines().filter(|line| !line.contains("aborted due to errors")) {
         let Some((start, rest)) = line.split_once('\'') else { continue };
         let name = rest.split('\'').next().unwrap_or_default();
-        // `%r<10>` is `%r<`.
+        // ptxas reports `%r<10>` as `%r<`.
         let name = name.trim_end_matches('<').to_string();
         if start.contains("Unknown symbol") {
             unknown.insert(name);
@@ -348,7 +350,7 @@ fn names_agree_with_ptxas() {
                 return;
             }
             let mut made = Made::module(Random(seed.wrapping_add(number as u64)));
-            // One in ten stays as it is.
+            // One module in ten stays unchanged.
             let is_plain = number % 10 == 0;
             while !is_plain && made.changed().is_none() {}
             let source = made.text();

@@ -1,4 +1,4 @@
-//! Ported sources compute what their instructions do. `cargo xtask port-check` runs it.
+//! Ported sources compute the results of their instructions. `cargo xtask port-check` runs it.
 
 use std::collections::HashMap;
 use std::env;
@@ -16,8 +16,8 @@ use vptx::isa::Sources;
 use vptx::port::port;
 use vptx::{Instruction, Semantics};
 
-/// Words of CUDA, for compilers that lack them. No result depends on some operands, so that
-/// parameters stay unused.
+/// Keywords of CUDA, for compilers that lack them. Some results do not depend on all operands, so
+/// parameters may be unused.
 const PLAIN: &str = "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n\
                      #pragma GCC diagnostic ignored \"-Wunused-function\"\n#include <stdint.h>\n#include <stdio.h>\n#define __device__\n\
                      #define __forceinline__ inline\n#define __inline__ inline\n";
@@ -55,8 +55,8 @@ fn eval(text: &str, words: [u32; 3]) -> u32 {
     instruction.lower(Semantics::CURRENT).eval(a, b, c)
 }
 
-/// The result of statements over registers, of which `a`, `b` and `c` have values; that of the
-/// last one.
+/// The result of the last of some statements. The registers `a`, `b` and `c` have values before the
+/// first.
 fn interpreted(statements: &str, [a, b, c]: [u32; 3]) -> u32 {
     let mut registers =
         HashMap::from([("a", a), ("b", b), ("c", c)].map(|(n, v)| (n.to_string(), v)));
@@ -73,12 +73,12 @@ fn interpreted(statements: &str, [a, b, c]: [u32; 3]) -> u32 {
     last
 }
 
-/// A word: mostly one at an edge.
+/// A random word; two thirds of them are edge values.
 fn word(random: &mut Random) -> u32 {
     if random.one_in(3) { random.next() as u32 } else { *random.pick(&EDGES) }
 }
 
-/// Compiles a source, compares its results, and checks that a wrong one is noticed.
+/// Compiles a source and compares its results with the expected ones.
 fn compare(folder: &Path, compiler: &str, source: &str, rows: &[[u32; 4]], expected: &[u32]) {
     let words: Vec<&str> = compiler.split_whitespace().collect();
     let found = results(folder, &words, source, rows);
@@ -139,10 +139,11 @@ fn fixtures_compute_what_they_say() {
     }
 }
 
-// A random statement stands in a function with eight words of state: `x`, a signed `y`, `o[0]`
-// to `o[2]`, and `q[0]` to `q[2]`. Expressions move the index `j` and the pointer `p`, and change `s`.
+// A random `asm` statement stands in a C function that has eight words of state: `x`, a signed `y`,
+// `o[0]` to `o[2]`, and `q[0]` to `q[2]`. Its expressions also advance the index `j` and the
+// pointer `p`, and change `s`.
 
-/// The values that a function computes with.
+/// The values with which a function computes.
 #[derive(Clone)]
 struct State {
     words: [u32; 3],
@@ -171,7 +172,7 @@ const BEFORE: &str = "    uint32_t w[9] = { a, b, c, a, b, c, a, b, c }, *p = w;
 const AFTER: &str = "    uint32_t hash = 7;\n    for (int i = -2; i < 6; i++)\n        hash = hash * 31 + \
     (i == -2 ? x : i == -1 ? (uint32_t)y : i < 3 ? o[i] : q[i - 3]);\n    return (hash * 31\n        + s + j * 3 + (uint32_t)(p - w) * 5);\n";
 
-/// The expression of an input with its value in a state, which it changes.
+/// The expression of an input and its value in a state. The expression may change the state.
 fn input(kind: usize, state: &mut State) -> (&'static str, u32) {
     let [a, b, c] = state.words;
     match kind {
@@ -197,7 +198,7 @@ fn input(kind: usize, state: &mut State) -> (&'static str, u32) {
     }
 }
 
-/// The place of an output, which it may move.
+/// The expression of an output and its place in a state. The expression may change the state.
 fn output(kind: usize, state: &mut State) -> (&'static str, usize) {
     match kind {
         0 => ("x", 0),
@@ -207,16 +208,16 @@ fn output(kind: usize, state: &mut State) -> (&'static str, usize) {
             state.j += 1;
             ("o[j++]", 2 + state.j - 1)
         }
-        // Places that other operands move.
+        // Other operands may change these places.
         4 => ("q[s % 3]", 5 + state.s as usize % 3),
         _ => ("q[x % 3]", 5 + state.places[0] as usize % 3),
     }
 }
 
-/// The choices that make a statement; the values of words do not matter.
+/// The choices that make up a statement. They do not depend on the values of words.
 struct Plan {
     outputs: Vec<(usize, &'static str)>,
-    /// Kinds of inputs; a tied one has the number of its output, a constant its value.
+    /// The kind of each input. A tied input has the number of its output, a constant has its value.
     inputs: Vec<PlannedInput>,
     steps: Vec<Step>,
     /// The C statement.
@@ -229,7 +230,7 @@ enum PlannedInput {
     Constant(u32),
 }
 
-/// An instruction over variables: those of operands, then locals.
+/// An instruction over numbered variables: first the operands, then locals.
 struct Step {
     text: String,
     destination: usize,
@@ -268,12 +269,12 @@ impl Plan {
         plan
     }
 
-    /// The number of variables of operands; two locals follow.
+    /// The number of variables that are operands; two local variables follow them.
     fn operands(&self) -> usize {
         self.outputs.len() + self.inputs.len()
     }
 
-    /// The variable of an operand: a tied input is its output.
+    /// The variable of an operand: a tied input uses the variable of its output.
     fn variable(&self, operand: usize) -> usize {
         match operand.checked_sub(self.outputs.len()).and_then(|at| self.inputs.get(at)) {
             Some(PlannedInput::Tied(output, _)) => *output,
@@ -336,7 +337,7 @@ impl Plan {
             let text = format!("{head} {};", pieces.join(", "));
             self.steps.push(Step { text, destination, sources });
         }
-        // Each output has a value at the end.
+        // Gives a value to each output that no instruction has written.
         while let Some(output) = unwritten.pop() {
             let source = (0..all).find(|it| has_value[*it] && *it >= self.outputs.len()).unwrap();
             let text = format!("vadd.u32.u32.u32 @{output}@, @{source}@, 1;");
@@ -399,7 +400,7 @@ impl Plan {
         );
     }
 
-    /// What a function with the statement returns.
+    /// The result of a function that contains the statement.
     fn result(&self, words: [u32; 3]) -> u32 {
         let mut state = State::new(words);
         let mut values = vec![0; self.operands() + 2];
@@ -420,7 +421,7 @@ impl Plan {
         }
         for step in &self.steps {
             let words = step.sources.map(|it| it.map_or(0, |it| values[it]));
-            // `@3@` may be any name.
+            // `@3@` stands for a variable, whose name does not matter.
             let mut parts = step.text.split('@');
             let mut text = parts.next().unwrap_or_default().to_string();
             while let (Some(number), Some(rest)) = (parts.next(), parts.next()) {
@@ -453,7 +454,7 @@ fn random_statements_compute_what_they_did() {
     );
     let plans: Vec<Plan> = (0..count).map(|_| Plan::new(&mut random, &pool)).collect();
     for (at, plan) in plans.iter().enumerate() {
-        // A statement without braces, too.
+        // Some statements are the body of an `if` without braces.
         let (before, after) =
             if at % 3 == 0 { ("if (a == a + 0) ", " else s = 0;") } else { ("", "") };
         let _ = writeln!(
@@ -483,7 +484,7 @@ fn random_statements_compute_what_they_did() {
         compare(&folder.0, &compiler, &text, &rows, &expected);
         println!("{compiler}: {count} statements, {} results", rows.len());
     }
-    // A wrong operand is noticed.
+    // The test notices a wrong operand.
     let words = ["gcc", "-std=c99", "-O0"];
     let mutated = text.replacen("(vptx_u32)(a)", "(vptx_u32)(a + 1)", 40);
     assert_ne!(mutated, text);

@@ -31,15 +31,15 @@ use vptx::ir::{Input, Op};
 use vptx::isa::{Destination, Feature, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
 
-/// The limit for one query, in seconds. The slowest one takes 15 on an idle machine.
+/// The limit for one query, in seconds. The slowest query takes 15 seconds on an idle machine.
 const PATIENCE: u64 = 300;
 
 pub(crate) const DEFAULT_SEED: u64 = 0x5eed_2026;
 
-/// Both minus signs at once are not a canonical spelling.
+/// A text with both minus signs is not a canonical spelling, so it is left out.
 const NEGATIONS: [[&str; 3]; 4] = [["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]];
 
-/// Words at which results change, to compare encodings with evaluation.
+/// Words near which results change. They serve to compare the SMT encodings with evaluation.
 const EDGES: [u32; 8] =
     [0, 1, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x80ff_7f01, 0x7fff_8000, 0x0020_1f10];
 
@@ -88,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// Counts what the solver says about a query.
+    /// Counts the solver's answer to a query.
     fn take(&mut self, answer: &Answer, what: String) {
         match answer {
             Answer::Proven => self.proven += 1,
@@ -111,7 +111,7 @@ impl Tally {
     }
 }
 
-/// Proves pairs of program and sequence, each once.
+/// Proves that programs and sequences are equal, each pair once.
 struct Prover {
     z3: PathBuf,
     start: Instant,
@@ -228,12 +228,12 @@ impl Prover {
     }
 }
 
-/// The start of the instructions to prove, if only some are requested.
+/// The text with which the instructions to prove must start; empty for all.
 fn only() -> String {
     variable("VPTX_PROVE_ONLY").unwrap_or_default()
 }
 
-/// Each row of the table with such instructions, with their mnemonics and modifiers.
+/// Each row of the table, with its mnemonic and those of its heads that start with [`only`].
 pub(crate) fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
     let only = only();
     let mut table = Vec::new();
@@ -248,7 +248,7 @@ pub(crate) fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
     table
 }
 
-/// Takes selectors of one width in turn.
+/// Takes one selector after the other from a list.
 struct Turns(usize);
 
 impl Turns {
@@ -269,7 +269,8 @@ fn negations(form: &Form) -> &'static [[&'static str; 3]] {
     }
 }
 
-/// Parts that sequences treat alike: those of one place or, in products, of one width.
+/// Groups of parts for which the sequences are alike: parts at one position or, in products, parts
+/// of one width.
 fn alike(form: &Form) -> &'static [&'static [&'static str]] {
     if form.negation == Negation::ProductOrThird {
         &[&[""], &[".b0", ".b1", ".b2", ".b3"], &[".h0", ".h1"]]
@@ -278,7 +279,8 @@ fn alike(form: &Form) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// All variants that change more than the middle byte, the destination's place, or lanes.
+/// All variants of an instruction, but only one for variants that differ only in the middle byte,
+/// in the destination's position, or in lanes.
 fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let mut texts = Vec::new();
     let destinations: &[&str] = match form.destination {
@@ -305,7 +307,8 @@ fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     texts
 }
 
-/// A constant in each place, because its range decides between sequences, too.
+/// Instructions with a constant as each operand in turn: the range of a constant also decides which
+/// sequence is used.
 fn constant_texts(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let mut texts = Vec::new();
     if form.sources != Sources::Scalar {
@@ -315,7 +318,7 @@ fn constant_texts(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     for place in 0..if form.third { 3 } else { 2 } {
         for constant in CONSTANTS {
             let [mut a, mut b, mut c] = ["a", "b", "c"].map(str::to_owned);
-            // The other factor or summand is a word, or a part in turn.
+            // The other factor or summand is a word or, in turn, a part.
             let part = turns.pick(&["", ".b3", "", ".h1"]);
             match place {
                 0 => (a, b) = (constant.to_owned(), b + part),
@@ -355,13 +358,14 @@ fn classes_are_proven() {
     prover.finish();
 }
 
-/// Scalar instructions that fill the parts of `d` in this order, and take others of `a` and `b`.
+/// Scalar instructions that fill the parts of `d` in this order. They read parts of `a` and `b`.
 fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
     let width = if parts[0].starts_with(".h") { &PARTS[4..] } else { &PARTS[..4] };
     let mut c = "c";
     let mut text = String::new();
     for (at, part) in parts.iter().enumerate() {
-        // Each part with its own, or any.
+        // If the instructions fill all of `d`, each reads the part that it writes; otherwise it
+        // reads any part.
         let mut from = || if parts.len() == width.len() { part } else { *random.pick(width) };
         let (a, b) = (from(), from());
         let _ = writeln!(text, "{head} d{part}, a{a}, b{b}, {c};");
@@ -370,7 +374,8 @@ fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
     text
 }
 
-/// Scalar instructions that add products or results of parts, each of its own lane or of any.
+/// Scalar instructions that each add a product, or the result of parts, to the sum. `shape` decides
+/// which parts they read.
 fn adding(head: &str, shape: usize, random: &mut Random) -> String {
     let [parts_a, parts_b] = adding_parts(head, random);
     let count = if shape.is_multiple_of(2) { parts_a.len().max(parts_b.len()) } else { 2 };
@@ -385,7 +390,8 @@ fn adding(head: &str, shape: usize, random: &mut Random) -> String {
     text
 }
 
-/// Asks about a query of programs and a sequence, by lanes first.
+/// Asks whether a chain of programs and a sequence differ. The first attempt is
+/// [`chain_query_by_lanes`].
 fn ask(
     solver: &mut Solver,
     query: &str,
@@ -401,7 +407,7 @@ fn ask(
     solver.ask(query, PATIENCE)
 }
 
-/// Asks z3 about the fused chains of a text, under each semantics and on each measured target.
+/// Asks z3 about the fused chains in a text, under each semantics and for each measured target.
 fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain: &str) {
     let text =
         format!(".version 9.2\n.target sm_120f\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n");
@@ -466,7 +472,7 @@ fn regions_are_proven() {
     prover.finish();
 }
 
-/// Proves what is made at random.
+/// Proves the sequences of random instructions, which `ask` makes.
 fn prove_random(name: &str, ask: impl FnOnce(&mut Prover, &mut Solver, &mut Tally, &mut Random)) {
     let mut prover = Prover::new();
     let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));
@@ -499,7 +505,7 @@ fn groups_are_proven() {
     prove_random("groups", |prover, solver, tally, random| {
         for _ in 0..setting("VPTX_PROVE_COUNT", 300) {
             let lanes = *random.pick(&["4", "2"]);
-            // Where halves are native, they are no groups.
+            // On targets with native instructions on halves, instructions on halves form no groups.
             let targets = Target::measured().iter().copied();
             let targets = targets.filter(|it| lanes == "4" || !it.has(Feature::Halves));
             let targets: Vec<Target> = targets.collect();
@@ -510,7 +516,7 @@ fn groups_are_proven() {
     });
 }
 
-/// Differences with limits on their first operand, which stand before a loop.
+/// Differences whose first operand is clamped to limits that are computed before a loop.
 #[test]
 #[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn limits_are_proven() {
@@ -529,7 +535,8 @@ fn limits_are_proven() {
                     let Outcome::Rewritten(sequence) = &change.outcome else { continue };
                     let program = change.instruction.lower(Semantics::CURRENT);
                     let places = places(&change.instruction.sources());
-                    // Other passes know more of what these read.
+                    // The sequences of other instructions rely on known values, which this query
+                    // lacks.
                     if change.instruction.to_string().starts_with("vsub") {
                         tally.sequences += 1;
                         let query = query(&program, sequence, places);
@@ -554,7 +561,8 @@ fn ranges_are_proven() {
     });
 }
 
-/// Asks z3 about an instruction that reads what another one, and perhaps a `mov`, has written.
+/// Asks z3 about an instruction that reads the result of another instruction, and perhaps of a
+/// `mov`.
 fn prove_range(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: &str) {
     own.classes += 1;
     let target = Target::measured()[own.classes % Target::measured().len()];
@@ -600,7 +608,7 @@ fn prove_range(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: 
     }
 }
 
-/// Asks z3 about each lane of the groups of a text, on one of some targets.
+/// Asks z3 about each lane of the groups in a text, for one of some targets.
 fn prove_groups(
     prover: &mut Prover,
     solver: &mut Solver,
@@ -656,7 +664,7 @@ fn gathers_are_proven() {
         prover.prove(&format!("vset2{types}, every pair of selectors"), &texts);
     }
     for types in types {
-        // Each selector once for each operand. 1777 shares no factor with 4096.
+        // Each operand takes each selector once: 1777 and 4096 share no factor.
         let texts: Vec<String> = (0..4096)
             .map(|at| {
                 let (a, b) = (lanes4(at), lanes4((at * 1777 + 5) % 4096));
@@ -665,7 +673,7 @@ fn gathers_are_proven() {
             .collect();
         prover.prove(&format!("vset4{types}, every selector"), &texts);
     }
-    // Digits of a selector for lanes outside the mask count for nothing.
+    // The digits of a selector for lanes outside the mask have no effect.
     let texts: Vec<String> = (0..4096)
         .map(|at| {
             let (a, b, mask) = (lanes4(at), lanes4((at * 1777 + 5) % 4096), MASKS4[at % 15]);
@@ -722,7 +730,7 @@ pub(crate) fn random_operands(form: &Form, random: &mut Random) -> String {
         Destination::Mask(LaneWidth::Halves) => random.pick(&MASKS2),
         Destination::Mask(LaneWidth::Bytes) => random.pick(&MASKS4),
     };
-    // Two places may have the same register.
+    // Two operands may be the same register.
     let mut names = ["a", "b", "c"];
     if random.one_in(4) {
         let (to, from) = (random.below(3), random.below(3));
@@ -771,7 +779,8 @@ fn samples_are_proven() {
     prover.finish();
 }
 
-/// The proofs are about the programs and sequences that are run.
+/// The SMT encodings of programs and sequences give the results of evaluation, so the proofs hold
+/// for the code that is executed.
 #[test]
 #[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn encodings_equal_evaluation() {
@@ -797,8 +806,8 @@ fn encodings_equal_evaluation() {
             checked += 1;
         }
     }
-    // Some opcodes stand in the sequences of few forms. The terms of floating-point numbers hold
-    // for small ones.
+    // Some opcodes occur in the sequences of few forms, so each opcode is also tested alone. The
+    // encodings of floating-point opcodes hold only for small numbers, so these are left out.
     let is_float = |it: &Opcode| matches!(it.needs(), Feature::FloatHalves | Feature::FloatExtrema);
     let instruction: Instruction = "vadd.u32.u32.u32 d, a, b;".parse().expect("it is legal");
     let program = instruction.lower(Semantics::CURRENT);

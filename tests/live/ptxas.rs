@@ -34,9 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
     Accepted,
-    /// The first error.
+    /// ptxas rejected the module; its first error.
     Rejected(String),
-    /// No verdict: ptxas was ended by a signal, or did not end.
+    /// No verdict: a signal ended ptxas, or ptxas did not end in time.
     Crashed(String),
 }
 
@@ -97,7 +97,7 @@ fn wait(mut child: Child) -> Verdict {
     }
 }
 
-/// Removes all before the text from `ptxas FILE, line 7; error   : TEXT`.
+/// The message without what precedes it: `TEXT` of `ptxas FILE, line 7; error   : TEXT`.
 fn first_error(text: &str) -> String {
     let message = |line: &str| {
         let (head, message) = line.split_once(" : ")?;
@@ -112,7 +112,7 @@ pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     pub(crate) fn new() -> Scratch {
-        // Tests run beside each other, each with a folder of its own.
+        // Tests run at the same time, each with its own folder.
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let memory = PathBuf::from("/dev/shm");
         let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
@@ -144,7 +144,7 @@ struct Case {
 }
 
 impl Case {
-    /// Returns `None` if vptx does not judge the whole text: it accepts other
+    /// Returns `None` if vptx does not judge the whole text, since it reports nothing about other
     /// instructions.
     fn new(instruction: String) -> Option<Case> {
         let module = oracle_module(&instruction);
@@ -175,8 +175,8 @@ impl Case {
         finding.span.text(&self.module()).to_string()
     }
 
-    /// Whether it can stand beside others. What might reach beyond the
-    /// instruction (comments, strings) stays alone, so that it hides no neighbour.
+    /// Whether the instruction can share a module with others. A comment or string might extend
+    /// beyond the instruction and hide its neighbours, so such an instruction stays alone.
     fn sociable(&self) -> bool {
         self.accepted() && !self.instruction.contains(['"', '/', '#', ':'])
     }
@@ -186,7 +186,7 @@ impl Case {
         match self.verdicts[version].as_ref().expect("asked") {
             Verdict::Accepted => Some(false),
             Verdict::Rejected(_) => Some(true),
-            // A constant divided by zero, or a quotient that is too large.
+            // ptxas crashes if a constant is divided by zero or a quotient is too large.
             Verdict::Crashed(how) if how.contains("SIGFPE") => Some(true),
             Verdict::Crashed(_) => None,
         }
@@ -200,12 +200,12 @@ impl Case {
         })
     }
 
-    /// The key by which two disagreements are the same.
+    /// A key that is equal for disagreements of the same kind.
     fn kind(&self) -> String {
         let mut kind = String::new();
         for verdict in self.verdicts.iter().flatten() {
             let verdict = format!("{verdict:?}");
-            // The names in a message do not matter. For a syntax error, its place matters most.
+            // The key leaves out the names in a message. Of a syntax error, it keeps the place.
             let every = if verdict.contains("syntax error") { 1 } else { 2 };
             kind.extend(verdict.split('\'').step_by(every));
         }
@@ -243,7 +243,7 @@ impl Case {
     }
 }
 
-/// Whether the statements cover the whole instruction, except for a label.
+/// Whether the statements cover the whole instruction; a label before it is allowed.
 fn covers(module: &str, spans: &[vptx::source::Span]) -> bool {
     let end = module.len() - "\n}\n".len();
     let mut at = ORACLE_HEAD.len();
@@ -261,7 +261,7 @@ fn is_label_or_nothing(text: &str) -> bool {
     let tokens = statement_tokens(text);
     match tokens.as_slice() {
         [] => true,
-        // Another name may be in use.
+        // The label must be `L`: another name may be in use.
         [name, colon] => name.span().text(text) == "L" && colon.is(b':'),
         _ => false,
     }
@@ -272,14 +272,14 @@ fn accident(case: &Case) -> Option<&'static str> {
     let rejected: Vec<bool> =
         (0..VERSIONS.len()).map(|version| case.rejected(version)).collect::<Option<_>>()?;
     let only = |test: &dyn Fn(&Diagnostic) -> bool| !case.accepted() && case.errors().all(test);
-    // The lexer of 12.9 and later has a type with that name.
+    // The lexer of 12.9 and later knows this name as a type.
     if case.accepted()
         && rejected == [false, true, true]
         && case.findings.iter().any(|finding| finding.code == Code::SelectorReadAsType)
     {
         return Some("the selector `.b1024` reads as a type");
     }
-    // A scalar source may be any symbol without a type of its own.
+    // ptxas accepts any symbol without a type as a scalar source.
     if rejected == [false; 3]
         && only(&|error| {
             error.code == Code::OperandKind && case.text(error).trim_start_matches('-') == "k"
@@ -287,19 +287,19 @@ fn accident(case: &Case) -> Option<&'static str> {
     {
         return Some("the name of a function passes for a register");
     }
-    // The fourth operand of scalar forms is read like an address, such as `c+4`.
+    // ptxas reads the fourth operand of scalar forms like an address, such as `c+4`.
     if rejected == [false; 3]
         && only(&|error| error.code == Code::UnexpectedToken && case.text(error) == "+")
     {
         return Some("a constant added to the fourth operand");
     }
-    // A backslash may stand before an opcode.
+    // ptxas accepts a backslash before an opcode.
     if rejected == [false; 3]
         && only(&|error| error.code == Code::InvalidCharacter && case.text(error) == "\\")
     {
         return Some("a backslash before the opcode");
     }
-    // Before 13, comparisons of unsigned numbers have a second name in SIMD.
+    // Before 13, ptxas has a second name for comparisons of unsigned numbers in SIMD instructions.
     if rejected == [false, false, true]
         && only(&|error| {
             error.code == Code::ForeignComparison
@@ -308,8 +308,8 @@ fn accident(case: &Case) -> Option<&'static str> {
     {
         return Some("an unsigned comparison in `vset2` or `vset4`, which ptxas 13 rejects");
     }
-    // Modifiers of other instructions, which only those examine: seven in all three
-    // versions, the others since 12.9, one only in 11.8.
+    // Modifiers of other instructions. ptxas examines them only on those instructions: seven
+    // modifiers in all three versions, one only in 11.8, the rest since 12.9.
     let ignored = if rejected == [false, true, true] {
         &[".oob"]
     } else if rejected[1..] == [false, false] {
@@ -327,8 +327,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Groups of cases to ask together. A case that must stand alone has a module of its
-/// own.
+/// Groups of cases that share a module. A case that must stand alone gets a module for itself.
 fn tasks(cases: &[Case]) -> Vec<Vec<usize>> {
     let (together, alone): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&at| cases[at].sociable());
@@ -439,7 +438,7 @@ fn ptxas_agrees() {
     }
     println!("{:.0} seconds", start.elapsed().as_secs_f64());
     let total: usize = disagreements.values().map(Vec::len).sum();
-    // The shortest case of a kind says most.
+    // The shortest case of a kind is shown, since it is the clearest.
     for alike in disagreements.values_mut() {
         alike.sort_by_key(|case| case.instruction.len());
         println!("\n{} alike: {}", alike.len(), alike[0].report());

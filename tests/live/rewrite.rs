@@ -1,5 +1,5 @@
-//! Checks rewritten instructions with the real ptxas. ptxas assembles them, and folds
-//! their opcodes to the results of `Opcode::eval`.
+//! Checks rewritten instructions with the real ptxas: it must assemble them, and it must fold their
+//! opcodes to the results of `Opcode::eval`.
 //!
 //! `cargo xtask rewrite-check` runs it.
 
@@ -73,7 +73,7 @@ fn assemble(version: &str, flags: &[&str], module: &str, file: &Path) -> Result<
     Err(error.map_or_else(|| format!("{}: {}", run.status, said.trim()), str::to_owned))
 }
 
-/// Writes a module of some kernels.
+/// Writes a module of some kernels, given by their numbers.
 type Writer = Box<dyn Fn(&[usize]) -> String + Sync>;
 
 /// Kernels for one target.
@@ -91,11 +91,11 @@ impl Batch {
         match (verdict, among) {
             (Ok(()), _) => Vec::new(),
             (Err(message), &[one]) => vec![(one, message)],
-            // A crash has no line number, so the module is halved.
+            // A crash has no line number, so the kernels are halved to find the cause.
             (Err(_), _) => {
                 let (left, right) = among.split_at(among.len() / 2);
                 let mut found = self.refused(version, file, left);
-                // A few are enough to see the problem.
+                // A few messages are enough to see the problem.
                 if found.len() < 3 {
                     found.extend(self.refused(version, file, right));
                 }
@@ -105,8 +105,7 @@ impl Batch {
     }
 }
 
-/// Runs each ptxas on each batch. Returns its errors, each after a description of the
-/// kernel.
+/// Runs each ptxas on each batch. Returns its errors, each with a description of the kernel.
 fn refusals(
     name: &str,
     batches: &[Batch],
@@ -114,7 +113,7 @@ fn refusals(
 ) -> Vec<String> {
     let scratch = Scratch::new(name);
     let jobs = (0..batches.len()).flat_map(|at| VERSIONS.map(|version| (at, version)));
-    // ptxas 12.9 knows no instructions on bytes, and 13.5 no old targets.
+    // ptxas 12.9 knows no instructions on bytes, and ptxas 13.5 knows no old targets.
     let is_known = |(at, version): &(usize, &str)| match *version {
         "13.5" => batches[*at].target.has(Feature::Ptxas13),
         _ => batches[*at].target.suffix.is_none(),
@@ -148,12 +147,12 @@ fn refusals(
 }
 
 fn head(target: Target) -> String {
-    // Instructions on bytes are newer.
+    // PTX has had instructions on bytes only since 9.2.
     let version = if target.suffix.is_some() { "9.2" } else { "8.8" };
     format!(".version {version}\n.target {target}\n.address_size 64\n")
 }
 
-/// Instructions spread evenly over the mnemonics, and over the texts of each.
+/// Random instructions, spread evenly over the mnemonics and over the texts of each mnemonic.
 fn sample(count: usize, seed: u64) -> Vec<String> {
     let mut all: BTreeMap<Mnemonic, Vec<String>> = BTreeMap::new();
     for (form, mnemonic) in rows() {
@@ -161,13 +160,14 @@ fn sample(count: usize, seed: u64) -> Vec<String> {
     }
     let mut random = Random(seed);
     let mut taken = Vec::new();
-    // Mnemonics with few forms come first, so that the others fill the rest.
+    // Mnemonics with few forms come first, so that the other mnemonics get the rest of the count.
     let mut all: Vec<Vec<String>> = all.into_values().collect();
     all.sort_by_key(Vec::len);
     let mnemonics = all.len();
     for (at, texts) in all.into_iter().enumerate() {
         let share = ((count - taken.len()) / (mnemonics - at)).min(texts.len());
-        // One instruction of each part: neighbours have similar heads and destinations.
+        // The texts are divided into parts, and each part gives one instruction: neighbours have
+        // similar heads and destinations.
         for part in 0..share {
             let (from, to) = (part * texts.len() / share, (part + 1) * texts.len() / share);
             taken.push(texts[from + random.below(to - from)].clone());
@@ -186,7 +186,7 @@ struct Case {
 }
 
 impl Case {
-    /// Semantics and targets change in turn, with different periods.
+    /// Cases take the semantics and the targets in turn, with different periods.
     fn new(number: usize, text: String) -> Case {
         let instruction = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         let semantics = Semantics::ALL[number % 3];
@@ -201,8 +201,8 @@ impl std::fmt::Display for Case {
     }
 }
 
-/// Collects the candidates that differ from the program. Returns the number of
-/// candidates.
+/// Adds to `wrong` the candidates whose results differ from the program's. Returns the number of
+/// all candidates.
 fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
     let gate = Gate::new(case.target, None);
     let program: Program = case.instruction.lower(case.semantics);
@@ -215,7 +215,7 @@ fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
         .map(|turn| {
             let mut pick = || if turn < 32 { *random.pick(&EDGES) } else { random.next() as u32 };
             let mut words = [pick(), pick(), pick()];
-            // One register has one value.
+            // Operands that are the same register get the same word.
             if a.is_some() && a == b {
                 words[1] = words[0];
             }
@@ -296,7 +296,7 @@ fn kernel_refusals(name: &str, cases: &[Case], use_of_d: &str) -> Vec<String> {
 
 const STORE: &str = "st.global.u32 [%q+12], d;";
 
-/// ptxas 12.9 and 13.5 crash if the result of a `lop3` is used only in such a test.
+/// ptxas 12.9 and 13.5 crash if the result of a `lop3` is used only in such a test for zero.
 const TEST: &str = "setp.eq.u32 z, d, 0;\n@z bra E;\nst.global.u32 [%q+12], 7;\nE:";
 
 #[test]
@@ -331,7 +331,8 @@ fn results_may_be_tested_for_zero() {
     report("tests for zero", &kernel_refusals("zero", &cases, TEST));
 }
 
-/// Each target takes what is written for it in a text of the lowest version that it has.
+/// Rewrites a text whose version is the lowest for its target. ptxas must still accept it for that
+/// target.
 #[test]
 #[ignore = "needs ptxas: cargo xtask rewrite-check runs it"]
 fn old_texts_stay_as_old() {
@@ -343,7 +344,7 @@ fn old_texts_stay_as_old() {
         let version = if target.has(Feature::Ptxas13) { "13.5" } else { "12.9" };
         let (since, arch) = (target.since(), target.to_string());
         let head = format!(".version {since}\n.target {target}\n.address_size 64\n");
-        // ptxas builds for neither sm_82 nor sm_101.
+        // ptxas supports neither sm_82 nor sm_101.
         if assemble(version, &["-arch", &arch], &head, &file).is_err() {
             continue;
         }
@@ -384,7 +385,7 @@ fn dressed(text: &str, number: usize, random: &mut Random) -> String {
     let (opcode, operands) = text.trim_end_matches(';').split_once(' ').expect("operands");
     let mut register = |place: usize| format!("%{}{place}", random.pick(&CLASSES).1);
     let mut names = [register(0), register(1), register(2), register(3)];
-    // The places with the same register: d, a, b, c.
+    // The operands that are the same register: numbers of d, a, b, c.
     let same: &[usize] =
         [&[][..], &[0, 1], &[0, 2], &[0, 3], &[1, 2], &[0, 1, 2, 3], &[1, 3], &[2, 3]][number % 8];
     for &place in same {
@@ -408,7 +409,7 @@ fn dressed(text: &str, number: usize, random: &mut Random) -> String {
     format!("{guard}{opcode} {};", operands.join(", "))
 }
 
-/// A module of kernels with one video instruction each, between lines that mark it.
+/// A module in which each kernel has one video instruction between two lines that mark its place.
 fn overlap_module(target: Target, cases: &[Case], some: &[usize]) -> String {
     let mut module = head(target);
     for &at in some {
@@ -437,7 +438,7 @@ fn overlap_module(target: Target, cases: &[Case], some: &[usize]) -> String {
     module
 }
 
-/// The module with all instructions rewritten.
+/// The rewritten module.
 fn overlap_rewritten(cases: &[Case], module: &str) -> Result<String, String> {
     let (read, findings) = vptx::parse(module);
     let options = RewriteOptions::default().with_all(true).with_semantics(cases[0].semantics);
@@ -454,8 +455,8 @@ fn overlap_rewritten(cases: &[Case], module: &str) -> Result<String, String> {
     Ok(rewritten.text())
 }
 
-/// The errors in the text that took an instruction's place: only its last
-/// statement may name `d` as its destination, or have a guard.
+/// The error in the text that replaced an instruction: only its last statement may name `d` as its
+/// destination, and only that one may have a guard.
 fn breach(instruction: &Instruction, block: &str) -> Option<String> {
     let d = instruction.destination().name();
     let guard = instruction.guard.as_ref().map(|guard| {
@@ -492,7 +493,7 @@ fn overlaps_guards_and_constants() {
     let mut complaints = Vec::new();
     let mut groups: BTreeMap<(String, &str), Vec<Case>> = BTreeMap::new();
     let mut count = 0;
-    // Not in order, so that each way of overlapping meets many heads.
+    // The order is random, so that each kind of overlap meets many heads.
     let mut texts = sample(1500, 5);
     for at in (1..texts.len()).rev() {
         texts.swap(at, random.below(at + 1));
@@ -577,7 +578,7 @@ fn real_modules_assemble() {
         video += usize::from(module.instructions().next().is_some());
         for (all, count) in [false, true].into_iter().zip(&mut rewritten) {
             let options = RewriteOptions::default().with_all(all);
-            // ptxas requires a target wherever there are video instructions.
+            // ptxas requires a `.target` in a module with video instructions.
             let result = rewrite(&module, &options).expect("a module that ptxas takes");
             let changes = result.changes.iter();
             let own = changes.filter(|change| change.outcome.is_rewritten());
@@ -596,9 +597,8 @@ fn real_modules_assemble() {
     report("modules", &complaints);
 }
 
-/// A kernel that stores something unless the result of an opcode for constants is as
-/// expected. If ptxas folds the opcode, nothing is left, or a store without a
-/// condition.
+/// A kernel that stores something unless an opcode gives the expected result for constants. If
+/// ptxas folds the opcode, its code has no store, or a store without a condition.
 fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     let mut text = format!(
         ".visible .entry k{number}(.param .u64 p)\n{{\n.reg .b64 %q;\n.reg .b32 r, t;\n\
@@ -637,7 +637,7 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     });
     let operands: String = operands.collect();
     let holds = opcode.class() != Class::Predicate || expected == 1;
-    // If the result is stored, ptxas does not crash on a test of a `lop3`.
+    // ptxas crashes on a test of a `lop3` unless the result of the `lop3` is stored.
     let stored = if opcode.class() == Class::Word { "r" } else { "7" };
     let not = if holds { "!" } else { "" };
     let _ = write!(
@@ -655,7 +655,7 @@ enum Folded {
     No,
 }
 
-/// The costs of the kernels in the machine code of ptxas 13.5.
+/// Whether ptxas 13.5 folded the opcode of each kernel, and confirmed the result.
 fn fold(target: Target, kernels: &[String], file: &Path) -> Vec<Folded> {
     let module = head(target) + &kernels.concat();
     let verdict = assemble("13.5", &["-arch", &target.to_string()], &module, file);
@@ -685,8 +685,8 @@ fn fold(target: Target, kernels: &[String], file: &Path) -> Vec<Folded> {
     found.into_iter().map(|found| found.expect("a section for each kernel")).collect()
 }
 
-/// Opcodes that ptxas does not fold, or only where nothing but a store reads them: those on lanes
-/// and bytes, and `sub.sat` of 0.
+/// Opcodes that ptxas may leave unfolded. It folds opcodes on lanes and bytes never, or only where
+/// nothing but a store reads the result. It does not fold `sub.sat` of 0.
 fn stays(opcode: Opcode, args: [u64; 3]) -> bool {
     let is_older = matches!(opcode.needs(), Feature::Video | Feature::FunnelShift);
     !is_older || opcode == Opcode::Permute || opcode == Opcode::SubSat && args[1] == 0
@@ -715,7 +715,7 @@ fn ptxas_folds_opcodes_alike() {
                     Class::Predicate => word() & 1,
                 };
             }
-            // Equal operands, and amounts around the limits of shifts.
+            // Operands may be equal, and amounts may be near the limits of shifts.
             if turn < 2 && classes.len() > 1 && classes[0] == classes[1] {
                 args[1] = args[0];
             } else if let (2..10, Some((Class::Word, [_, ..]))) = (turn, classes.split_last()) {
@@ -728,7 +728,7 @@ fn ptxas_folds_opcodes_alike() {
     let measured = Target::measured();
     let first = measured.iter().find(|target| target.has(Feature::Ptxas13)).expect("some");
     for target in [*first, measured[measured.len() - 1]] {
-        // Instructions on halves are newer.
+        // Only the second target has the newest instructions on lanes.
         let some: Vec<usize> = (0..pairs.len())
             .filter(|&at| target.has(pairs[at].0.needs()) && found[at] == Folded::No)
             .collect();
@@ -754,7 +754,7 @@ fn ptxas_folds_opcodes_alike() {
     report("not folded", &missed.map(text).collect::<Vec<_>>());
 }
 
-/// The modules that ptxas takes stay so when their kernels count their blocks.
+/// ptxas still accepts modules after `count_blocks` adds counters of basic blocks.
 #[test]
 #[ignore = "needs ptxas"]
 fn kernels_that_count_assemble() {

@@ -1,4 +1,4 @@
-//! z3 proves each claim of `diff` that statements compute the same.
+//! When `diff` claims that statements compute the same, z3 proves the claim.
 //!
 //! `cargo xtask prove-rewrites` runs it.
 
@@ -27,8 +27,8 @@ fn statements(instruction: &Instruction, sequence: &Sequence) -> Vec<String> {
     [registers.declarations(), lines].concat()
 }
 
-/// Whether `diff` says that an instruction and a sequence compute the same, and whether that is
-/// proven.
+/// Whether `diff` claims that an instruction and a sequence compute the same: `None` if it claims
+/// nothing, otherwise whether it calls the claim proven.
 fn claim(instruction: &Instruction, new: &[String]) -> Option<bool> {
     let changes = diff(&module(&[instruction.to_string()]), &module(new)).expect("both are PTX");
     match &changes[..] {
@@ -41,8 +41,8 @@ fn claim(instruction: &Instruction, new: &[String]) -> Option<bool> {
     }
 }
 
-/// Compares instructions with sequences for them, and for others of the same row: those differ
-/// in a modifier or two, so that many results are nearly the same.
+/// Compares instructions with their own sequences, and with sequences of other instructions of the
+/// same row. These differ in one or two modifiers, so many of their results are nearly the same.
 #[test]
 #[ignore = "needs z3: cargo xtask prove-rewrites"]
 fn claims_are_proven() {

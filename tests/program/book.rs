@@ -1,5 +1,5 @@
 //! Checks the pages of the book, the README and ARCHITECTURE.md: their commands and outputs, their
-//! links, their length.
+//! links and their length.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -44,7 +44,7 @@ impl Page {
         blocks.map(|block| block.split("```").next().expect("a block")).collect()
     }
 
-    /// Where links and pictures lead: a path and an anchor, one of which may be empty.
+    /// The targets of links and pictures: a path and an anchor, one of which may be empty.
     fn links(&self) -> Vec<(&str, &str)> {
         let ends = self.lines().flat_map(|line| line.split("](").skip(1));
         let targets = ends.filter_map(|rest| Some(rest.split_once(')')?.0));
@@ -52,7 +52,7 @@ impl Page {
         inner.map(|target| target.split_once('#').unwrap_or((target, ""))).collect()
     }
 
-    /// The anchors of its headings, as mdBook and GitHub make them.
+    /// The anchors of the page's headings, as mdBook and GitHub make them.
     fn anchors(&self) -> BTreeSet<String> {
         let headings = self.lines().filter(|line| line.starts_with('#'));
         let anchor = |line: &str| {
@@ -63,14 +63,14 @@ impl Page {
         headings.map(anchor).collect()
     }
 
-    /// The words that a person reads: no code, no tables, no addresses.
+    /// The number of words of prose: without code, tables and addresses.
     fn words(&self) -> usize {
         let prose = self.lines().filter(|line| !line.starts_with('|'));
         prose.map(|line| line.split_whitespace().count()).sum()
     }
 }
 
-/// All pages of the book, and two that lead there.
+/// All pages of the book, and two other pages that link to the book.
 fn pages() -> Vec<Page> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(Path::new(ROOT).join(folder)).expect("a folder") {
@@ -100,11 +100,11 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Runs a console line with this build of the program.
+/// Runs a console line. `vptx` in the line is the program that this build made.
 fn run(line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_vptx"));
     let folder = program.parent().expect("a folder");
-    // The command for a fresh machine builds the same program first.
+    // On a fresh machine, this command first builds the same program.
     let line = line.replace("cargo run --locked --", "vptx");
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("sh")
@@ -155,7 +155,7 @@ fn commands_have_the_options_that_pages_name() {
                 if command == "COMMAND" {
                     continue;
                 }
-                // Options behind `--` are those of ptxas.
+                // Options after `--` are options of ptxas.
                 let words = words.take_while(|word| !["--", "|", "&&", ";"].contains(word));
                 for option in words.filter(|word| word.starts_with("--")) {
                     let option = option.split('=').next().expect("an option");
@@ -186,7 +186,8 @@ fn links_lead_to_pages_and_headings() {
                 if target.is_empty() { page.path.clone() } else { plain(&folder.join(target)) };
             let place = format!("{}: {target}#{anchor}", page.path.display());
             assert!(Path::new(ROOT).join(&path).exists(), "{place}");
-            // What is outside of the book is not beside it when it is read.
+            // The published book contains only files in `docs`, so its pages must not link to
+            // others.
             assert!(!page.is_of_the_book() || path.starts_with("docs"), "{place}");
             assert!(anchor.is_empty() || anchors[&*path].contains(anchor), "{place}");
             count += 1;
@@ -212,7 +213,7 @@ fn the_summary_has_each_page_once() {
 fn pages_are_short() {
     for page in pages() {
         let words = page.words();
-        // ARCHITECTURE.md is no page of the book.
+        // ARCHITECTURE.md is not a page of the book.
         let most = if page.path.ends_with("ARCHITECTURE.md") { 2000 } else { WORDS };
         assert!(words <= most, "{} has {words} words of prose", page.path.display());
     }
@@ -220,7 +221,7 @@ fn pages_are_short() {
     assert!(readme.text.lines().count() <= 140);
 }
 
-/// The page has a row for each deviation.
+/// The page has a row for each deviation, and no other rows.
 #[test]
 fn the_page_of_deviations_has_all() {
     let page = Page::read("docs/deviations.md".into());

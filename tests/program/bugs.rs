@@ -1,11 +1,11 @@
-//! A panic in one file is reported as a bug of vptx, and the other files are read.
+//! A panic in one file is reported as a bug of vptx, and the other files are still read.
 #![cfg(debug_assertions)]
 
 use std::process::Child;
 
 use crate::support::program::{Folder, start_with};
 
-/// An error, V104, and badly formatted.
+/// An error, V104, in a badly formatted statement.
 const BAD: &str = "vadd.u32.u32 d, a, b ;\n";
 /// A finding with a fix, V403.
 const LOOSE: &str = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 a)\n{\n    \
@@ -17,7 +17,7 @@ struct Run {
     stderr: String,
 }
 
-/// Runs the program, which meets a bug in the work on something.
+/// Runs the program so that it panics when it works on `what`.
 fn run(folder: &Folder, what: &str, arguments: &[&str]) -> Run {
     let child: Child = start_with(&folder.0, arguments, &[("VPTX_TEST_PANIC", what)]);
     let output = child.wait_with_output().expect("the program ends");
@@ -74,7 +74,7 @@ fn the_other_files_are_read() {
     assert!(run.stderr.contains(&said("b.cu")), "{}", run.stderr);
 }
 
-/// The report is written, and files are changed or left as they are.
+/// The report and the other files are written; the file with the bug stays unchanged.
 #[test]
 fn the_work_on_the_others_is_done() {
     let folder = files("bugs-done");
@@ -92,7 +92,7 @@ fn the_work_on_the_others_is_done() {
     assert_eq!(text("c.ptx"), text("a.ptx"));
 }
 
-/// Whatever else goes wrong is told in one line, too.
+/// A bug outside of the work on a file is reported in one line, too.
 #[test]
 fn a_bug_anywhere_is_told_and_is_no_finding() {
     let folder = files("bugs-anywhere");

@@ -26,12 +26,12 @@ const KERNEL: &str = r#"__device__ unsigned sums(unsigned a, unsigned b, unsigne
 }
 "#;
 
-/// A run of `check` with one line a finding.
+/// Runs `check` so that it prints one line for each finding.
 fn concise(folder: &Folder, arguments: &[&str]) -> Run {
     filter(folder, arguments, b"")
 }
 
-/// The same run on standard input.
+/// Runs `check` on standard input; it prints one line for each finding.
 fn filter(folder: &Folder, arguments: &[&str], stdin: &[u8]) -> Run {
     vptx_in(&folder.0, &[&["check", "--format", "concise"], arguments].concat(), stdin)
 }
@@ -89,7 +89,8 @@ fn rules_are_selected() {
         (&["--ignore", "V403"], &["V104", "V501"]),
         (&["--ignore", "V1,result-differs"], &["V403"]),
         (&["--ignore", "ALL"], &[]),
-        // The longest selector wins, wherever it stands; among equals, `ignore` does.
+        // The longest selector wins, wherever it stands; of two equal selectors, the one in
+        // `ignore` wins.
         (&["--ignore", "V4", "--extend-select", "V403"], &["V104", "V501", "V403"]),
         (&["--select", "V403", "--ignore", "V4"], &["V403"]),
         (&["--select", "V4", "--ignore", "V403"], &["V408"]),
@@ -104,8 +105,8 @@ fn rules_are_selected() {
     }
 }
 
-/// The rules on names and flow are for modules of usual size with video instructions, unless
-/// somebody names one.
+/// Without further options, rules on names and flow apply only to modules of usual size with video
+/// instructions. A rule that the user names applies to every module.
 #[test]
 fn rules_that_are_named_are_for_every_module() {
     let folder = Folder::new("check-every-module");
@@ -136,7 +137,7 @@ fn rules_that_are_named_are_for_every_module() {
         ("extend-select = [\"V902\"]", &[][..], all),
         ("select = [\"V9\"]\nignore = [\"V903\"]", &[], all),
         ("extend-select = [\"V5\"]", &[], usual),
-        // The command line replaces what is selected.
+        // The command line replaces the settings' selection.
         ("select = [\"V9\"]", &["--select", "ALL", "--ignore", "V6"], usual),
         (
             "[[check.per-path]]\npaths = [\"large.ptx\"]\nextend-select = [\"V902\"]",
@@ -190,20 +191,20 @@ fn costs_are_noted_for_a_target() {
         (&["--extend-select", "V6", "--target", "sm_90"], &["V601"]),
         (&["--costs", "--select", "V1", "--target", "sm_90"], &["V601"]),
         (&["--costs", "--ignore", "V601", "--target", "sm_90"], &[]),
-        // These targets have the instruction in hardware.
+        // `sm_30` has the instruction in hardware.
         (&["--costs", "--target", "sm_30"], &[]),
     ] {
         let run = concise(&folder, arguments);
         assert_eq!((run.status, codes(&run.stdout)), (0, expected.to_vec()), "{arguments:?}");
     }
-    // Without a text's own target, `--target` decides what may be written.
+    // Text without a `.target` may use only what `--target` allows.
     folder.write("c.ptx", "vmin4.u32.u32.u32 d, a, b, c;\n");
     for (target, after) in [("sm_120", 5), ("sm_120a", 1), ("sm_120a,sm_120", 5)] {
         let run = concise(&folder, &["c.ptx", "--costs", "--target", target]);
         let noted = format!("an equivalent of {after} exists");
         assert!(run.stdout.contains(&noted), "{target}: {}", run.stdout);
     }
-    // Two that are one sequence.
+    // Two instructions with one sequence.
     folder.write(
         "b.ptx",
         "vmax.u32.u32.u32 d.h0, a.h0, b.h0, d;\nvmax.u32.u32.u32 d.h1, a.h1, b.h1, d;\n",
@@ -222,19 +223,19 @@ fn costs_are_noted_for_a_target() {
     let statistics = ["check", "--costs", "--target", "sm_90", "--statistics", "b.ptx"];
     let run = vptx_in(&folder.0, &statistics, b"");
     assert!(run.stdout.contains("1  V602  unfused-instructions\n"), "{}", run.stdout);
-    // A note is not a warning.
+    // A note does not count as a warning.
     let noted = ["a.ptx", "--costs", "--target", "sm_90", "--deny", "warnings"];
     assert_eq!(concise(&folder, &noted).status, 0);
     let fixed = concise(&folder, &["a.ptx", "--costs", "--target", "sm_90", "--fix"]);
     assert_eq!((fixed.status, fixed.stdout.as_str()), (0, ""));
     assert!(!folder.read("a.ptx").contains("vavrg4"), "{}", folder.read("a.ptx"));
-    // Older versions of ptxas fill the upper half otherwise.
+    // The fix is unsafe, because older versions of ptxas fill the upper half in another way.
     let all = ["--costs", "--target", "sm_90", "--fix", "--unsafe-fixes", "--ignore", "V5"];
     assert_eq!(concise(&folder, &all).stdout, "");
     assert_eq!(folder.read("b.ptx"), "\nmax.u16x2 d, a, b;\n");
 }
 
-/// A source may be built for targets that lack the replacement's instructions.
+/// A source may also be compiled for targets that lack the replacement's instructions.
 #[test]
 fn what_is_cheaper_in_a_source_is_written_for_all_its_targets() {
     let folder = Folder::new("targets");
@@ -251,7 +252,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
         assert_eq!(run.status, 0, "{}", run.stderr);
         (folder.read("k.cu"), run.stdout)
     };
-    // A single target does not exclude others.
+    // A single `--target` does not exclude that the source is compiled for other targets.
     for arguments in [&["--target", "sm_90", "k.cu"][..], &["k.cu"]] {
         assert_eq!(fixed(arguments).0, source, "{arguments:?}");
     }
@@ -280,7 +281,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
     assert!(text.contains("too old: sm_20, sm_21"), "{text}");
 }
 
-/// The replacement of an instruction is shown without its indentation.
+/// The replacement of an instruction is shown without the instruction's indentation.
 #[test]
 fn replacements_are_shown() {
     let text = "{\n\t\tvavrg4.u32.u32.u32 d, a, b, c;\n}\n";
@@ -308,7 +309,7 @@ fn warnings_are_denied() {
         assert_eq!(concise(&folder, &arguments[..3]).status, status, "{file}");
         assert_eq!(concise(&folder, &arguments).status, denied, "{file}");
     }
-    // A fixed finding is not denied.
+    // `--deny` ignores a finding that was fixed.
     assert_eq!(concise(&folder, &["loose.ptx", "--deny", "warnings", "--fix"]).status, 0);
     let run = concise(&folder, &["--deny", "notes"]);
     assert_eq!(run.status, 2);
@@ -605,7 +606,7 @@ fn reports_fit_the_terminal() {
         let help = with_variables(&folder.0, &["check", "-h"], &[("COLUMNS", columns)]);
         assert!(help.lines().all(|line| line.chars().count() <= width), "{help}");
     }
-    // An impossible width is none.
+    // The program ignores an impossible width.
     let usual = with_variables(&folder.0, &["check"], &[]);
     for columns in ["", "wide"] {
         assert_eq!(with_variables(&folder.0, &["check"], &[("COLUMNS", columns)]), usual);
@@ -648,7 +649,7 @@ fn the_table_of_rules_is_that_of_the_document() {
     assert!(run.stdout.starts_with("| code | name |"), "{}", run.stdout);
     let document = fs::read_to_string(Path::new(ROOT).join("docs/rules.md")).expect("a document");
     assert!(document.ends_with(&run.stdout));
-    // Every listed rule can be selected and explained.
+    // The program can select and explain every rule in the list.
     for line in run.stdout.lines().skip(2) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, code, name, ..] = cells[..] else { panic!("{line}") };
@@ -708,7 +709,7 @@ fn safe_fixes_are_made() {
     assert_eq!(folder.read("plain.ptx"), "vmax2.s32.s32.s32 d, a, b, b;\n");
     assert_eq!(folder.read("k.cu"), KERNEL.replacen("%2, %3;", "%2;", 1));
     assert_eq!(folder.read("bad.ptx"), BAD);
-    // No temporary file stays, and nothing is left to do.
+    // No temporary file stays, and a second run fixes nothing.
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 6);
     let again = concise(&folder, &["--fix"]);
     assert_eq!(codes(&again.stdout), ["V104", "V501", "V104", "V701", "V106"]);
@@ -738,7 +739,7 @@ fn only_reported_findings_are_fixed() {
         assert_eq!(concise(&folder, arguments).stdout, "");
         assert_eq!(folder.read("a.ptx"), both);
     }
-    // Suppressed findings are not fixed either.
+    // Suppressed findings are not fixed.
     let suppressed = LOOSE.replace('\n', " // vptx: ignore[V403] for later\n");
     folder.write("a.ptx", &suppressed);
     assert_eq!(concise(&folder, &["--fix"]).stdout, "");
@@ -819,12 +820,12 @@ fn standard_input_is_fixed_to_standard_output() {
     assert_eq!((run.status, run.stdout), (1, format!("{BAD}vadd.s32.s32.s32 d, a, b;\n")));
     assert!(run.stderr.starts_with("error[V104] missing-type\n"), "{}", run.stderr);
     assert!(run.stderr.contains("\n1 finding fixed"), "{}", run.stderr);
-    // Text that needs nothing passes as it is.
+    // A text without findings is written unchanged.
     for text in [GOOD, "", "  ret ;  // no line end", "ret;\r\n\r\n"] {
         let run = filter(&folder, &["--fix", "-q", "-"], text.as_bytes());
         assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, text, ""));
     }
-    // Text that cannot be read does, too.
+    // A text that cannot be read is written unchanged, too.
     let run = filter(&folder, &["--fix", "-"], b"\x7fELF\x02\x01\x01\0\0");
     assert_eq!((run.status, run.stdout.as_str()), (1, "\x7fELF\x02\x01\x01\0\0"));
     assert_eq!(codes(&run.stderr), ["V008"]);
@@ -889,7 +890,7 @@ fn fixes_settle_and_add_no_errors() {
             let had = before.0.get(file).copied().unwrap_or(0);
             assert!(*count <= had, "{name}: {file} had {had} errors and has {count}");
         }
-        // Work on a guess goes on after somebody has looked at it.
+        // Unsafe fixes may need several runs, since a user looks at each result first.
         let guesses = arguments.contains(&"--unsafe-fixes");
         let mut last = (first, after.1);
         for runs in 1.. {
@@ -929,7 +930,7 @@ fn links_and_permissions_stay() {
         (2, "vptx: cannot write `fixed.ptx`: the file is read-only\n")
     );
     assert_eq!(folder.read("fixed.ptx"), LOOSE);
-    // Reading is allowed, and so is a run that finds nothing to fix.
+    // A read-only file is no problem for `--diff`, and for `--fix` if there is nothing to fix.
     assert_eq!(concise(&folder, &["--diff", "fixed.ptx"]).status, 1);
     folder.write("good.ptx", GOOD);
     fs::set_permissions(folder.0.join("good.ptx"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -1036,7 +1037,7 @@ fn comments_that_do_nothing_are_found() {
     a.ptx:7:22: warning[V801]: `V701` is not reported here
     -- stderr --
     ");
-    // V801 is silent about rules that are not checked.
+    // V801 says nothing about comments for rules that are not selected.
     assert_eq!(codes(&concise(&folder, &["--select", "V801"]).stdout), ["V801"; 0]);
     assert_eq!(concise(&folder, &["--ignore", "V5,V8"]).stdout, "");
     concise(&folder, &["--fix"]);
@@ -1073,7 +1074,8 @@ fn a_baseline_hides_what_is_known() {
     let run = concise(&folder, &known);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
 
-    // Moved lines stay known, but further findings of the same kind are new.
+    // Known findings stay known when their lines move, but further findings of the same kind are
+    // new.
     folder.write("a.ptx", format!("// Moved.\n\n{LOOSE}\n{BAD}{BAD}{DIFFERS}"));
     let run = concise(&folder, &known);
     insta::assert_snapshot!(run.transcript(), @r"
@@ -1094,7 +1096,7 @@ fn a_baseline_hides_what_is_known() {
         assert_eq!(count, places, "{format}: {text}");
     }
 
-    // Fixed findings are reported, and leave the baseline on request.
+    // Findings of the baseline that were fixed are reported. `--update-baseline` removes them.
     folder.write("a.ptx", LOOSE);
     let run = concise(&folder, &known);
     insta::assert_snapshot!(run.transcript(), @r"
@@ -1107,7 +1109,7 @@ fn a_baseline_hides_what_is_known() {
     let run = concise(&folder, &known);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     assert!(!folder.read("known.json").contains("a.ptx\",\n      \"code\": \"V104"));
-    // Findings in a file that was not read are not gone.
+    // The baseline keeps the findings in files that the run did not read.
     let run = concise(&folder, &["--baseline", "known.json", "sub"]);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     let before = folder.read("known.json");
@@ -1115,7 +1117,8 @@ fn a_baseline_hides_what_is_known() {
     assert_eq!(folder.read("known.json"), before);
 }
 
-/// A finding on a whole module is known by its line, wherever that is.
+/// The baseline knows a finding on a whole module by the text of its line, wherever the line
+/// stands.
 #[test]
 fn a_baseline_has_findings_on_names() {
     let folder = Folder::new("check-baseline-names");
@@ -1141,7 +1144,7 @@ fn a_baseline_is_named_in_the_settings() {
     let folder = Folder::new("check-baseline-settings");
     folder.write("vptx.toml", "[check]\nbaseline = \"known.json\"\n");
     folder.write("sub/a.ptx", BAD);
-    // The path is relative to the settings, not to the current folder.
+    // The baseline has paths relative to the settings file, not to the current folder.
     let sub = folder.0.join("sub");
     let arguments = ["check", "--format", "concise", "--update-baseline"];
     assert_eq!(vptx_in(&sub, &arguments, b"").status, 0);
@@ -1210,7 +1213,7 @@ fn settings_are_found_upwards() {
     ");
     let deep = vptx_in(&folder.0.join("deep/er"), &["check", "--format", "concise"], b"");
     assert_eq!(codes(&deep.stdout), ["V403"]);
-    // One given settings file for all, or no settings.
+    // `--config` names one settings file for all files; `--isolated` ignores all settings.
     let run = concise(&folder, &["--config", "other.toml", "own", "deep"]);
     assert_eq!(files(&run.stdout), ["own/a.ptx", "deep/er/a.ptx"]);
     assert!(codes(&run.stdout).iter().all(|code| code.starts_with("V5")), "{}", run.stdout);
@@ -1221,8 +1224,8 @@ fn settings_are_found_upwards() {
     assert!(run.stdout.contains("plain.ptx:1:20: note[V408]"), "{}", run.stdout);
     let run = concise(&folder, &["own", "--target", "sm_90"]);
     assert_eq!(codes(&run.stdout), ["V501", "V408"]);
-    // Standard input uses the settings of the current folder, or those for its given
-    // name.
+    // Standard input uses the settings of the current folder or, if it has a name, the settings for
+    // that name.
     assert_eq!(codes(&filter(&folder, &["-"], DIFFERS.as_bytes()).stdout), [""; 0]);
     let named = filter(&folder, &["--stdin-filename", "own/b.ptx", "-"], DIFFERS.as_bytes());
     assert_eq!(codes(&named.stdout), ["V501"]);
@@ -1259,11 +1262,11 @@ fn settings_differ_by_path() {
     legacy/old.ptx:3:20: note[V408]: `.h10` is the default
     -- stderr --
     ");
-    // Started in another folder, the result is the same.
+    // A run in another folder has the same findings.
     let deep = vptx_in(&folder.0.join("legacy"), &["check", "--format", "concise"], b"");
     let here = run.stdout.lines().filter_map(|line| line.strip_prefix("legacy/"));
     assert_eq!(deep.stdout.lines().collect::<Vec<_>>(), here.collect::<Vec<_>>());
-    // A file that the user names is read.
+    // The program reads an excluded file if the user names it.
     for name in ["a.gen.ptx", "third_party/a.ptx"] {
         assert_eq!(codes(&concise(&folder, &[name]).stdout), ["V501", "V403"], "{name}");
     }
@@ -1338,7 +1341,7 @@ fn wrong_settings_are_said() {
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),
         ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` must name the files"),
         ("[check]\nexclude = [\"{a\"]\n", "check.exclude: error parsing glob '{a'"),
-        // The tables of the other commands are checked, too.
+        // `check` also examines the tables of other commands.
         ("[format]\nindent = 2\n", "unknown field `indent`"),
     ] {
         let text = said(text);
@@ -1375,7 +1378,7 @@ fn endings_tell_the_language() {
         codes(&concise(&folder, &["e.hpp", "h"]).stdout),
         ["V403", "V104", "V701"].repeat(2)
     );
-    // A file with another ending is none of them, even if it is named.
+    // The program reads no file with another ending, even if the user names it.
     let run = concise(&folder, &["z.txt", "z"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
 }
@@ -1411,7 +1414,7 @@ fn directories_are_walked() {
     let run = concise(&folder, &[]);
     assert_eq!(files(&run.stdout), ["a/x.cu", "a/y.ptx", "a.ptx", "b.ptx"]);
     assert_eq!(concise(&folder, &["."]).stdout, run.stdout);
-    // In the order of the command line, each file once.
+    // Files are read in the order of the command line, and each file once.
     let run = concise(&folder, &["b.ptx", "a", "a.ptx", "b.ptx", "a/y.ptx", "out/a.ptx"]);
     assert_eq!(files(&run.stdout), ["b.ptx", "a/x.cu", "a/y.ptx", "a.ptx", "out/a.ptx"]);
 }
@@ -1434,11 +1437,11 @@ fn what_cannot_be_read_is_said_and_the_rest_done() {
     vptx: cannot read `a.ptx/b.ptx`: not a directory
     vptx: cannot read `none`: no such file or directory
     ");
-    // The other file is fixed, too.
+    // A missing file does not keep the other file from being fixed.
     let run = concise(&folder, &["--fix", "none.ptx", "a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert_eq!(folder.read("a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
-    // A report for programs stays complete.
+    // The SARIF report is complete although a file is missing.
     let run = vptx_in(&folder.0, &["check", "--format", "sarif", "none.ptx"], b"");
     assert_eq!(run.status, 2);
     assert!(
@@ -1496,7 +1499,7 @@ fn binary_files_are_findings() {
     assert_eq!(bytes(&folder, "a.ptx"), b"\x7fELF\x02\x01\x01\0\0");
 }
 
-/// PowerShell's `>` writes such files.
+/// PowerShell's `>` writes files in UTF-16.
 #[test]
 fn utf16_is_named() {
     let folder = Folder::new("check-utf16");
@@ -1520,8 +1523,8 @@ fn utf16_is_named() {
     assert!(run.stdout.contains("iconv -f UTF-16 -t UTF-8"), "{}", run.stdout);
 }
 
-/// The numbers of findings that the summary offers to fix: with `--fix`, and in total
-/// with `--unsafe-fixes`.
+/// The numbers of findings that the summary offers to fix: first with `--fix` alone, then with
+/// `--unsafe-fixes` as well.
 fn offered(stdout: &str) -> [usize; 2] {
     let number = |text: &str| -> usize {
         text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
@@ -1629,7 +1632,7 @@ fn other_commands_refuse_sources() {
             "{arguments:?}"
         );
     }
-    // A search does not find sources either.
+    // A search for files does not find sources either.
     folder.write("a.ptx", GOOD);
     let run = vptx_in(&folder.0, &["fmt", "--check"], b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
@@ -1650,7 +1653,7 @@ fn input_may_come_late_and_end_early() {
     assert_eq!(filter(&folder, &["-"], b"").status, 0);
 }
 
-/// The command line overrides every file.
+/// The command line overrides every settings file.
 #[test]
 fn later_choices_count_for_more() {
     let folder = Folder::new("check-layers");
@@ -1666,7 +1669,7 @@ fn later_choices_count_for_more() {
     assert!(found(per_path, &["--extend-select", "V5"]).starts_with("V501"));
 }
 
-/// Errors that users reported once.
+/// Bugs that users reported.
 #[test]
 fn suppressions_and_fixes_that_went_wrong() {
     let folder = Folder::new("check-went-wrong");
@@ -1675,12 +1678,12 @@ fn suppressions_and_fixes_that_went_wrong() {
         let all = [&["check", "--format", "concise", "--fix", name], arguments].concat();
         (vptx_in(&folder.0, &all, b"").stdout, folder.read(name))
     };
-    // Before the statement.
+    // A comment may stand before the statement.
     let text = "/* vptx: ignore[V104] */ vadd.u32.u32 d, a, b;\n";
     assert_eq!(fixed("a.ptx", text, &[]), (String::new(), text.into()));
     let useless = "  /* vptx: ignore[V104] */ vadd.u32.u32.u32 d, a, b;\n";
     assert_eq!(fixed("a.ptx", useless, &[]).1, "  vadd.u32.u32.u32 d, a, b;\n");
-    // Needed under other rules or for another target.
+    // These comments are needed under other rules or for another target.
     for text in [
         "vadd.u32.u32 d, a, b; // vptx: ignore\n",
         "vadd.u32.u32 d, a, b; // vptx: ignore[ALL]\n",
@@ -1688,7 +1691,7 @@ fn suppressions_and_fixes_that_went_wrong() {
     ] {
         assert_eq!(fixed("a.ptx", text, &["--select", "V8"]).1, text);
     }
-    // In a string it is not a comment.
+    // In a string, `//` starts no comment.
     let text = "f(\"// vptx: ignore[V501] %u\"); \
                 asm(\"vadd.u32.u32.u32.sat %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(b));\n";
     let (found, left) = fixed("k.cu", text, &[]);
@@ -1753,10 +1756,11 @@ fn suppressions_are_written() {
     assert_eq!(concise(&folder, &[]).stdout, "");
     let again = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
     assert_eq!((again.status, folder.read("a.ptx").as_str()), (0, after));
-    // On standard input.
+    // On standard input, the result goes to standard output.
     let run = vptx(&["check", "--add-ignore", "-"], text);
     assert_eq!((run.status, run.stdout.as_str()), (0, after));
-    // Structural errors have no statement. Bytes that are not text stay unchanged.
+    // A structural error has no statement to which a comment could be added. Bytes that are not
+    // UTF-8 stay unchanged.
     folder.write("a.ptx", b"{ vadd.u32.u32.u32.sat d, a, b; // \xe9\n");
     let run = vptx_in(&folder.0, &["check", "--add-ignore", "--quiet", "a.ptx"], b"");
     assert_eq!(codes(&concise(&folder, &[]).stdout), ["V003"]);
@@ -1793,7 +1797,7 @@ fn fixes_leave_comments() {
 
 // Headers.
 
-/// A source with a macro of a header, and the header, with an operation that is none.
+/// A source that uses a macro of a header, and the header. The macro's opcode does not exist.
 fn with_header(name: &str) -> Folder {
     let folder = Folder::new(name);
     let operands = r#": "=r"(d) : "r"(a), "r"(b)"#;
@@ -1819,7 +1823,7 @@ fn headers_are_read_in_the_folders_that_are_named() {
     assert_eq!(concise(&folder, &["-I", "none", "src"]).stdout, "");
     let human = vptx_in(&folder.0, &["check", "--color=never", "-Iinclude", "src"], b"");
     assert!(human.stdout.contains("`OP` of include/ptx/ops.h:1"), "{}", human.stdout);
-    // Settings name folders from where they are.
+    // Folders in settings are relative to the settings file.
     folder.write("src/vptx.toml", "[check]\ninclude = [\"../include\"]\n");
     let run = concise(&folder, &["src"]);
     assert!(run.stdout.starts_with(found), "{}", run.transcript());
@@ -1841,7 +1845,7 @@ fn only_regular_files_are_headers() {
     assert!(run.stdout.starts_with("src/a.cu:9:1: error[V101]: "), "{}", run.transcript());
 }
 
-/// What the baseline knows is neither counted nor fixed, unless somebody asks for it.
+/// Findings of the baseline are neither counted nor fixed, except with `--fix-known`.
 #[test]
 fn a_baseline_is_left_alone() {
     let folder = Folder::new("check-baseline-fix");
@@ -1853,7 +1857,7 @@ fn a_baseline_is_left_alone() {
     folder.write("a.ptx", LOOSE);
     run(&["--update-baseline"]);
     assert_eq!(run(&[]).stdout, "nothing new found in 1 video instruction of 1 file\n");
-    // A new finding of the same rule, and one of another rule in the known statement.
+    // Adds a new finding of the same rule.
     let new = "vmin.s32.s32.s32 d, a, b, c;\n";
     let text = format!("{LOOSE}{new}");
     folder.write("a.ptx", &text);
@@ -1871,7 +1875,7 @@ fn a_baseline_is_left_alone() {
     let new = "vmin.s32.s32.s32 d, a, b;\n";
     assert_eq!(folder.read("a.ptx"), format!("{LOOSE}{new}"));
     assert_eq!(run(&["--fix-only"]).stdout, "nothing fixed in 2 video instructions of 1 file\n");
-    // Fixes before it move the statement.
+    // A fix before the known statement moves it; the statement stays known.
     folder.write("a.ptx", format!("vadd.sat.s32.s32.s32 d, a, b;\n{LOOSE}"));
     assert_eq!(run(&["--fix", "--quiet"]).stdout, "");
     assert_eq!(folder.read("a.ptx"), format!("vadd.s32.s32.s32.sat d, a, b;\n{LOOSE}"));
@@ -1881,7 +1885,7 @@ fn a_baseline_is_left_alone() {
     assert_eq!((wrong.status, &*wrong.stderr), (2, "vptx: --fix-known needs --fix or --diff\n"));
 }
 
-/// Nothing is said about comments in a file that stays as it is.
+/// If a file cannot be written, the program does not claim that it added comments.
 #[test]
 fn suppressions_that_cannot_be_written() {
     let folder = Folder::new("check-add-ignore-read-only");
@@ -1900,7 +1904,7 @@ fn suppressions_that_cannot_be_written() {
     );
 }
 
-/// `check` and `fmt` have the same answer, whatever else they are told.
+/// All commands give the same answer, whatever their options are.
 #[test]
 fn empty_folders_have_one_answer() {
     let folder = Folder::new("check-empty");

@@ -12,7 +12,7 @@ use serde_json::Value;
 use vptx::diagnostic::{CustomRule, Severity};
 use vptx::{Code, Diagnostic};
 
-/// The rules on what is written before and read behind.
+/// The rules on registers that are read before they are written, or written and never read.
 const FLOW: [&str; 2] = ["V904", "V905"];
 
 /// What `check` says of a code's example.
@@ -21,7 +21,7 @@ fn example(code: Code, more: &[&str]) -> Run {
     let path = format!("fixtures/diagnostics/{code}.{ending}");
     // Some findings are reported only on request.
     let mut arguments = vec!["check", "--extend-select", code.text(), &path];
-    // Most examples read what nothing writes.
+    // Most examples read registers that nothing writes.
     if code != Code::UnusedSuppression && !FLOW.contains(&code.text()) {
         arguments.extend(FLOW.iter().flat_map(|code| ["--ignore", code]));
     }
@@ -29,7 +29,7 @@ fn example(code: Code, more: &[&str]) -> Run {
     vptx(&arguments, "")
 }
 
-/// A code of each kind of finding: in a module, in `asm`, in a file that is no text, with a fix,
+/// One code of each kind of finding: in a module, in `asm`, in a file that is not text, with a fix,
 /// with notes.
 #[test]
 fn findings_as_human_and_json() {
@@ -47,7 +47,7 @@ fn findings_as_human_and_json() {
     }
 }
 
-/// The texts of all findings, and what their fixes write.
+/// The texts of all findings, and the texts that their fixes write.
 #[test]
 fn every_code() {
     let mut all = String::new();
@@ -115,7 +115,7 @@ fn findings_of_the_library_follow_the_schema_of_the_program() {
     let mut count = 0;
     for entry in fs::read_dir(Path::new(ROOT).join("fixtures/diagnostics")).unwrap() {
         let path = entry.unwrap().path();
-        // Those of other languages need their options.
+        // Examples in other languages need further options.
         if path.extension().is_none_or(|ending| ending != "ptx") {
             continue;
         }
@@ -132,7 +132,7 @@ fn findings_of_the_library_follow_the_schema_of_the_program() {
                 panic!("{error}: {found}");
             }
             let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-            // The schema of the library's has neither of these.
+            // The library's schema has neither a path nor lines and columns.
             assert!(!validator.is_valid(&line));
             for of_file in ["path", "start", "end"] {
                 line.as_object_mut().unwrap().remove(of_file).expect("of a file");
@@ -237,7 +237,7 @@ fn directories_are_walked_in_order_and_ignore_files_heeded() {
     let run = vptx_in(&folder.0, &["check", "--format", "concise"], b"");
     let paths: Vec<&str> = run.stdout.lines().filter_map(|line| line.split(':').next()).collect();
     assert_eq!(paths, ["a/y.ptx", "a/z.ptx", "b.ptx"]);
-    // Named files are read, ignored or not, and only once.
+    // Named files are read, even if they are ignored, but only once.
     let named = ["check", "--format", "concise", "ignored/x.ptx", "b.ptx", "b.ptx"];
     let run = vptx_in(&folder.0, &named, b"");
     assert_eq!(run.stdout.lines().count(), 2);
@@ -251,7 +251,7 @@ fn flags_gate_bare_statements() {
     let both = ["check", "--format", "concise", "--target", "sm_13", "--ptx-version", "1.4", "-"];
     assert_eq!(vptx(&both, bare).stdout.lines().count(), 2);
     assert_eq!(vptx(&["check", "--target", "sm_90a", "--ptx-version", "8.0", "-"], bare).status, 0);
-    // A flag overrides the module.
+    // `--target` overrides the target of the module.
     let module =
         ".version 3.0\n.target sm_20\n.entry k() { .reg .b32 r; vadd4.u32.u32.u32 r,r,r,r; }";
     assert_eq!(vptx(&["check", "-"], module).status, 1);
@@ -374,7 +374,7 @@ fn explain_takes_several_and_groups() {
             );
         }
     }
-    // An unknown subject does not keep the rest from being shown.
+    // The known subjects are shown although one subject is unknown.
     let run = vptx(&["explain", "V112", "V45", "C3"], "");
     assert_eq!(run.status, 2);
     assert!(run.stdout.contains("# V112 ") && run.stdout.contains("# C3: "), "{}", run.stdout);
@@ -432,7 +432,7 @@ fn explain_tells_of_a_whole_instruction() {
     ];
     assert!(pages.iter().all(|page| page.status == 0 && page.stderr.is_empty()));
     insta::assert_snapshot!("explain-instructions", pages.map(|page| page.stdout).join("\n"));
-    // Modifiers alone are enough.
+    // A mnemonic with modifiers may stand without operands.
     for (modifiers, whole) in [
         ("vadd.u32.u32.u32.sat", "vadd.u32.u32.u32.sat d, a, b;"),
         ("vadd.u32.u32.u32.min", "vadd.u32.u32.u32.min d, a, b, c;"),
@@ -460,7 +460,7 @@ fn completions_are_made_for_every_shell() {
 fn real_modules_have_no_findings_but_on_results() {
     let folder = fixture("ptx");
     let folder = folder.to_str().expect("UTF-8");
-    // Some that are written by hand for their forms read what nothing writes.
+    // Some fixtures, written by hand to show a form, read registers that nothing writes.
     let arguments = ["check", "--dialect", "ptxas", "--ignore", "V5,V904,V905", folder];
     let run = vptx(&arguments, "");
     assert_eq!(run.status, 0);

@@ -36,7 +36,7 @@ fn a_table_starts_with_its_options() {
     }
 }
 
-/// `eval --batch` reads the first four columns, and gives the next three.
+/// `eval --batch` reads the first four columns, and its results are the next three columns.
 #[test]
 fn results_are_those_of_eval() {
     let run = conformance(&["--count", "3000", "--seed", "7"]);
@@ -91,8 +91,8 @@ fn digest(text: &str) -> u64 {
     })
 }
 
-/// The vectors of a seed never change: whoever keeps a seed keeps the vectors. The digest is that
-/// of the first release.
+/// The vectors of a seed never change, so that a user need only keep the seed. The digest is from
+/// the first release.
 #[test]
 fn the_same_options_give_the_same_bytes() {
     let run = conformance(&[]);

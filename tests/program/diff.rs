@@ -1,4 +1,4 @@
-//! `vptx diff` as a user, and git, call it.
+//! `vptx diff` as users and git call it.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,8 @@ fn the_status_tells() {
     }
 }
 
-/// One text of a directory that cannot be compared makes the status 2, whatever the others say.
+/// If one text of a directory cannot be compared, the status is 2, whatever the other texts
+/// contain.
 #[test]
 fn a_text_with_errors_fails_the_whole() {
     let folder = Folder::new("diff-failed");
@@ -135,7 +136,7 @@ fn json_follows_its_schema() {
             ("added", "add.s32 %r13, %r12, %r12;"),
         ]
     );
-    // Lines of the files.
+    // The lines are lines of the files.
     assert_eq!(change["hunks"][0]["lines"][0]["new"]["line"], 15);
     assert_eq!(change["hunks"][1]["lines"][0]["old"]["line"], 21);
     assert_eq!(change["hunks"][1]["equivalences"][0]["proven"], true);
@@ -168,7 +169,8 @@ fn directories_are_compared_file_by_file() {
 fn binaries_are_compared_text_by_text() {
     let folder = Folder::new("diff-binaries");
     let [f, g, h] = ["f", "g", "h"].map(|name| module(name, 1));
-    // The second text comes first, packed otherwise; one is changed, one gone, one new.
+    // The new library has its texts in another order and partly compressed. One text changed, one
+    // is gone, and one is new.
     let old = library(&[
         fat_binary(&[plain(80, &f), plain(90, &f)]),
         fat_binary(&[plain(90, &g), plain(90, &h)]),
@@ -191,8 +193,8 @@ fn binaries_are_compared_text_by_text() {
     insta::assert_snapshot!(run.transcript());
 }
 
-/// ptxas 13.5 makes 31 machine instructions of this `vavrg4` on `sm_90`; for `sm_72` there are no
-/// counts.
+/// ptxas 13.5 makes 31 machine instructions of this `vavrg4` on `sm_90`. For `sm_72`, nothing was
+/// measured.
 #[test]
 fn machine_instructions_that_were_not_measured_are_no_zeros() {
     let folder = Folder::new("diff-costs");
@@ -218,7 +220,7 @@ fn machine_instructions_that_were_not_measured_are_no_zeros() {
         let words: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(words.join(" "), expected, "{}", run.stdout);
     }
-    // One of two texts was measured on both sides.
+    // Only one of the two texts has counts, both in the old and in the new version.
     for side in ["old", "new"] {
         folder.write(&format!("{side}/a.ptx"), text(90, average));
         folder.write(&format!("{side}/b.ptx"), text(72, average));
@@ -228,7 +230,7 @@ fn machine_instructions_that_were_not_measured_are_no_zeros() {
     assert!(run.stdout.contains("31     62     +31  machine"), "{}", run.stdout);
 }
 
-/// Texts without a function in common belong together by their target, then by their order.
+/// Texts without a common function are paired by their target, then by their order.
 #[test]
 fn texts_of_a_binary_are_paired_by_target() {
     let folder = Folder::new("diff-targets");
@@ -292,7 +294,7 @@ fn hidden_characters_stay_hidden() {
         let run = vptx_in(&folder.0, &arguments, b"");
         assert_eq!(run.status, 1, "{}", run.stderr);
         assert!(!run.stdout.contains("\u{1b}[2J"), "{:?}", run.stdout);
-        // JSON is exact; it escapes control characters only.
+        // JSON contains texts exactly; it escapes only control characters.
         assert!(arguments.contains(&"json") || !run.stdout.contains('\u{202e}'));
         assert!(!run.stdout.contains("old\u{1b}"), "{:?}", run.stdout);
     }
@@ -354,7 +356,7 @@ fn git_calls_the_driver() {
     fs::remove_file(here.join("gone.ptx")).unwrap();
     git(here, &["add", "--all"]);
     insta::assert_snapshot!(git(here, &["diff", "--cached"]));
-    // The output of the driver in colours, as the pager gets it.
+    // When git uses a pager, the driver's output has colours.
     let pair = ["diff", "--git", "a.ptx", "/dev/null", "0", "0", "b c.ptx", "1", "100644"];
     let paged = Command::new(env!("CARGO_BIN_EXE_vptx"))
         .args(pair)
@@ -368,7 +370,7 @@ fn git_calls_the_driver() {
     assert!(!String::from_utf8_lossy(&plain.stdout).contains('\u{1b}'));
 }
 
-/// Words are marked as a whole, though only a part of them differs.
+/// A changed word is marked as a whole, even if only a part of it differs.
 #[test]
 fn a_changed_word_is_marked_as_a_whole() {
     let folder = Folder::new("diff-words");

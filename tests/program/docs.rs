@@ -1,4 +1,4 @@
-//! Where findings link to, and pages in a browser.
+//! The links in findings, and pages that are shown in a browser.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn run(program: &Path, folder: &Path, arguments: &[&str], variables: &[(&str, &s
         .expect("a program")
 }
 
-/// The address in the finding about `a.ptx`.
+/// The address to which the finding about `a.ptx` links.
 fn link(program: &Path, folder: &Folder, variables: &[(&str, &str)]) -> String {
     let output = run(program, &folder.0, &["check", "--format", "json", "a.ptx"], variables);
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one finding");
@@ -53,7 +53,7 @@ fn findings_link_where_the_user_says() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("SARIF");
     let rule = &document["runs"][0]["tool"]["driver"]["rules"][0];
     assert_eq!(rule["helpUri"], "https://other.example/rules/v4.html#v401");
-    // The settings that are shown are those in force.
+    // `--show-settings` shows the address from the environment.
     let shown = run(program(), &folder.0, &["check", "--show-settings"], &[]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains("docs-url = \"https://example.org/book\"\n"), "{shown}");
@@ -93,7 +93,7 @@ fn the_book_beside_the_program_is_found() {
         if fs::hard_link(program(), &own).is_err() {
             fs::copy(program(), &own).expect("a copy");
         }
-        // A folder without a first page is no book.
+        // A folder without `index.html` does not count as the book.
         fs::create_dir_all(folder.0.join(book)).expect("a folder");
         assert_eq!(link(&own, &folder, &[]), LIBRARY);
         folder.write(&format!("{book}/index.html"), "");
@@ -135,7 +135,7 @@ fn pages_are_shown_in_the_browser() {
     assert_eq!(open(&["result-differs"], &[book, browser]), (0, rule));
     let both = page("instructions/vadd4.html") + &page("deviations.html#c3");
     assert_eq!(open(&["VADD4", "c3"], &[book, browser]), (0, both));
-    // Without a book, codes only have a page.
+    // Without the book, only codes have a page.
     let system = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     assert_eq!(open(&["V401"], &[]), (0, format!("{system} 1 {LIBRARY}\n")));
     let none = (2, String::new());

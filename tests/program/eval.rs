@@ -32,7 +32,7 @@ const SUB_INPUTS: [&str; 3] = ["a=0x7f80ff01", "b=0x80007fff", "c=0xfe80feff"];
 #[test]
 fn results_by_word_and_lane() {
     insta::assert_snapshot!(transcripts(&[
-        // c is not read under a full mask.
+        // Under a full mask, `c` is not read.
         &["vadd4.u32.u32.u32.sat d, a, b, c;", "a=0xff01f010", "b=0x01ff2010"],
         &[
             "vadd4.s32.s32.s32.sat %r9.b310, %r1, %r2, %r3",
@@ -54,7 +54,7 @@ fn all_semantics_differ_here() {
     let all = ["--semantics", "all"];
     insta::assert_snapshot!(transcripts(&[
         &[&[SUB][..], &SUB_INPUTS, &all].concat(),
-        // C1: ptxas 13 has no C1.
+        // The results differ by deviation C1, which ptxas 13 does not have.
         &[&["vadd.u32.u32.u32 d.h1, a, b, c;", "a=0x12340000", "b=0x5678", "c=0"][..], &all]
             .concat(),
     ]));
@@ -77,7 +77,7 @@ fn every_step_is_shown() {
     insta::assert_snapshot!(transcripts(&[
         &[&[SUB][..], &SUB_INPUTS, &["--trace", "--semantics", "all"]].concat(),
         &["vsub2.s32.s32.s32.sat d.h1, a.h23, b, c;", "a=5", "b=0x7fff8000", "c=0", "--trace"],
-        // The longest operations and the largest values.
+        // Here the printed operations are longest and the values largest.
         &[mad, "a=0xffffffff", "b=0x80000000", "c=0", "--trace", "--semantics", "ptxas-12"],
         &[mad, "a=0xffffffff", "b=0x80000000", "c=0", "--trace"],
     ]));
@@ -91,7 +91,7 @@ fn nothing_is_wider_than_80_columns() {
     instructions.push("vmad.u32.u32.u32.sat d, a, b, c;\t0xffffffff\t0xffffffff\t0xffffffff");
     for line in instructions {
         let fields: Vec<&str> = line.split('\t').collect();
-        // The instruction as it is read, without an ignored third source.
+        // A third source that ptxas ignores is left out here, as the parser leaves it out.
         let instruction = fields[0].parse::<Instruction>().unwrap().to_string();
         let (_, operands) = instruction.split_once(' ').unwrap();
         let words: Vec<&str> = operands.split(|c: char| !c.is_alphanumeric()).collect();
@@ -142,7 +142,7 @@ fn inputs_are_checked() {
 
 #[test]
 fn only_what_is_read_is_needed() {
-    // All lanes come from b; a is not read.
+    // `a` is not read, because all lanes come from `b`.
     let run = eval(&["vadd2.u32.u32.u32 d, a.h22, b.h33, c;", "b=0x00010002"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stdout.contains("0x00030003"), "{}", run.stdout);
@@ -179,7 +179,8 @@ fn recorded_vectors_in_a_batch() {
         .map(|line| line.split('\t').collect())
         .collect();
     assert!(rows.len() > 30_000);
-    // The columns after it are the results, and a comment is answered by an empty line.
+    // The first four columns are the input and the next are the results. The output has an empty
+    // line for a comment.
     let lines: Vec<String> = rows.iter().map(|row| row[..4].join("\t")).collect();
     let text = format!("# recorded\n{}\n", lines.join("\n"));
     let all = vptx(&["eval", "--batch", "-", "--semantics", "all"], &text);
@@ -247,8 +248,8 @@ fn batch(arguments: &[&str], input: &[u8]) -> Run {
     vptx_in(Path::new(ROOT), &[&["eval", "--batch", "-"], arguments].concat(), input)
 }
 
-/// Each input line gets exactly one output line. A break in a message would shift all
-/// the lines after it.
+/// Each input line gets exactly one output line. A line break in a message would shift all later
+/// lines.
 #[test]
 fn each_line_has_its_own() {
     let whole = [
@@ -305,7 +306,7 @@ fn operands_of_a_batch_have_any_names() {
         )
         .as_bytes(),
     );
-    // 7 - 2 + 7, then 7 - 2.
+    // The results are 7 - 2 + 7 and then 7 - 2.
     assert_eq!(
         run.stdout,
         "0x0000000c\n0x0000000c\n0x0000000c\n\
@@ -401,7 +402,7 @@ fn json_follows_its_schema() {
     let run = batch(&["--output-format", "json"], input.as_bytes());
     let found = records(&run);
     let lines: Vec<u64> = found.iter().map(|it| it["line"].as_u64().unwrap()).collect();
-    // Comments and blank lines get no record.
+    // There is no record for comments and blank lines.
     assert_eq!((run.status, lines), (1, vec![2, 4, 5, 6, 7, 8]));
     assert_eq!(found[0]["results"], serde_json::json!({ "manual": word("0x00000003", 3, 3) }));
     assert_eq!(found[1]["error"]["code"], "malformed");
@@ -412,7 +413,7 @@ fn json_follows_its_schema() {
     assert_eq!(found[0]["results"]["manual"]["unsigned"], 3);
 }
 
-/// The output for one semantics says exactly where another one has another result.
+/// The output for one semantics mentions another semantics exactly if its result differs.
 #[test]
 fn other_results_are_told() {
     let vectors = fixture_text("oracle/vectors.tsv");
@@ -508,8 +509,8 @@ fn an_answer_does_not_wait_for_the_rest_of_a_line() {
     assert!(child.wait().unwrap().success());
 }
 
-/// A batch with many more instructions than are kept gives its results in the order of
-/// the lines.
+/// A batch may have many more different instructions than the program caches; results still have
+/// the order of the lines.
 #[test]
 fn a_long_batch_keeps_its_order() {
     let line = |n: u32| format!("vadd.u32.u32.u32 d, a, {};\t1", n % 7_000);
@@ -526,7 +527,7 @@ fn a_broken_pipe_is_no_error() {
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let lines = "vadd.u32.u32.u32 d, a, b;\t1\t2\n".repeat(100_000);
-        // The program ends before it has read everything.
+        // The program may end before it has read all lines.
         let _ = input.write_all(lines.as_bytes());
     });
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -562,7 +563,7 @@ fn lowering() {
     insta::assert_snapshot!("lower_troubles", troubles.join("\n"));
 }
 
-/// The programs in an output, each with the comments before it.
+/// The programs in an output, each with its comments.
 fn programs(text: &str) -> Vec<(String, Program)> {
     text.split("\n\n")
         .map(|block| {

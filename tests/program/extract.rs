@@ -92,7 +92,7 @@ fn texts_are_written_under_stable_names() {
     let same = vptx_in(&folder.0, &["extract", "libx.so.1", "libx.so.1", "-o", "two"], b"");
     assert_eq!(same.status, 2);
     assert!(same.stderr.contains("another text has the file `two/libx.so.1.sm_75.ptx`"));
-    // Only what was written counts.
+    // The summary counts only texts that were written.
     assert!(same.stderr.ends_with("\n3 PTX texts in 4 fat binaries, beside 2 of machine code\n"));
 }
 
@@ -232,7 +232,7 @@ fn fixes_are_not_made_in_binaries() {
         );
     }
     assert!(fs::read(folder.0.join("libx.so")).unwrap() == doubtful());
-    // Known findings are known by the name of their text.
+    // The baseline knows findings by the name of their text.
     let baseline = ["check", "libx.so", "--baseline", "b.json"];
     let update = vptx_in(&folder.0, &[&baseline[..], &["--update-baseline"]].concat(), b"");
     assert_eq!(update.status, 0, "{}", update.stderr);
@@ -240,7 +240,7 @@ fn fixes_are_not_made_in_binaries() {
     assert!(known.stdout.starts_with("nothing new found"), "{}", known.stdout);
 }
 
-/// Looking whether it is a binary must not take a pipe's first reader away.
+/// A test whether a file is binary must not open a pipe, which can be read only once.
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_opened_once() {
@@ -298,8 +298,8 @@ fn lower_rewrites_the_texts_of_binaries() {
     }
 }
 
-/// What `cuobjdump -ptx` of CUDA 13.5 printed of an archive with the two objects that hold
-/// `size.fatbin` and `concat-speed.fatbin`. It leaves comments out of the texts.
+/// The listing is the output of `cuobjdump -ptx` of CUDA 13.5 for an archive of two objects, which
+/// hold `size.fatbin` and `concat-speed.fatbin`. cuobjdump leaves out comments.
 #[test]
 fn a_listing_of_cuobjdump_is_read() {
     let folder = Folder::new("extract-listing");
@@ -330,7 +330,7 @@ fn a_listing_of_cuobjdump_is_read() {
     let counted = ["list.txt", "list.ptx"].map(|name| run(&["survey", name], b"").stdout);
     assert_eq!(counted[0].replace(".txt", ".ptx"), counted[1]);
     assert!(counted[0].contains("6 of 6 PTX texts"), "{}", counted[0]);
-    // What is named as PTX is no PTX as a whole, and nothing writes it.
+    // A listing with the ending of PTX is refused as a whole, and no command changes it.
     let heading = "list.ptx:2:1: error[V008]: this is a listing of cuobjdump, not PTX as a whole";
     for command in ["check", "fmt"] {
         let refused = run(&[command, "list.ptx"], b"");
@@ -342,17 +342,18 @@ fn a_listing_of_cuobjdump_is_read() {
     let concise = run(&["check", "--format", "concise", "list.ptx"], b"");
     assert_eq!((concise.status, concise.stdout.trim_end()), (1, heading));
     assert_eq!(fs::read(folder.0.join("list.ptx")).unwrap(), listing);
-    // Under another name, its texts are checked one by one.
+    // With another ending, the texts of the listing are checked one by one.
     let checked = run(&["check", "--format", "concise", "list.txt"], b"");
     assert!(!checked.stdout.contains("V008"), "{}", checked.stdout);
     assert_ne!(checked.status, 2, "{}", checked.stderr);
 }
 
-/// A text with a warning, as it is.
+/// A PTX text with a warning, as it stands uncompressed in files.
 const DOUBTFUL: &str = ".version 8.5\n.target sm_90\n.func f() {\n\t.reg .b32 a;\n\
     vadd.sat.s32.s32.s32 a, a, a;\n}\n";
 
-/// PTX as text has the name of its member, if it is all of it; in a program it is numbered.
+/// If a member of an archive is a PTX text, the text has the member's name. A text inside a program
+/// has a number.
 #[test]
 fn texts_that_are_not_packed_are_read() {
     let folder = Folder::new("extract-plain");
@@ -435,7 +436,7 @@ fn nobody_is_misled_by_names() {
         assert_eq!(out.status, 0, "{}", out.stderr);
         assert!(folder.0.join("out/x.zip/a_b/c_d.1.sm_75.ptx").is_file(), "{hidden:?}");
         fs::remove_dir_all(folder.0.join("out")).unwrap();
-        // The text itself is shown in reports, each sign with its bytes and its column.
+        // Reports show the text itself, with hidden characters escaped.
         let source = format!(".version 8.5\n.target sm_90\nvadd.s32.s32.s32 d, // {hidden}\n");
         folder.write("a.ptx", &source);
         for format in ["human", "json", "sarif", "github", "gitlab", "junit"] {
@@ -455,7 +456,7 @@ fn long_names_are_shortened() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stdout.len() < 100_000, "{}", run.stdout.len());
     assert!(run.stdout.contains("…"));
-    // A file system takes names of 255 bytes.
+    // A file name can have at most 255 bytes.
     let long = "n".repeat(300) + ".so";
     fs::write(folder.0.join("y.zip"), zip(&[(&long, &binary)])).unwrap();
     let out = vptx_in(&folder.0, &["extract", "y.zip", "-o", "out"], b"");

@@ -1,5 +1,5 @@
-//! The files that the program changes, and those it leaves alone: links, pipes and devices,
-//! files that others write, owners, and what is left after a signal.
+//! Tests about files that the program changes, and files that it must leave alone: links, pipes and
+//! devices, files that others write, owners, and the files that remain after a signal.
 #![cfg(unix)]
 
 use std::fs::{self, File, Permissions};
@@ -37,7 +37,7 @@ fn sparse(folder: &Folder, name: &str) {
 
 // Links, pipes, devices.
 
-/// A named ignore file is read before anything else.
+/// The program must not wait for a `.gitignore` that is a pipe.
 #[test]
 fn ignore_files_that_are_no_files_are_not_waited_for() {
     let folder = Folder::new("files-ignore");
@@ -49,7 +49,7 @@ fn ignore_files_that_are_no_files_are_not_waited_for() {
     let said = "vptx: `./b/.gitignore` is not a regular file: its folder is not searched\n\
                 1 file to format\n";
     assert_eq!((run.status, run.stderr.as_str()), (2, said));
-    // Ignore files above a folder count as well.
+    // Ignore files in the folders above count as well.
     let run = vptx_in(&folder.0, &["fmt", "--check", "b/c"], b"");
     assert_eq!(run.status, 2);
     assert!(
@@ -85,7 +85,7 @@ fn a_walk_follows_no_links_and_takes_only_files() {
     assert_eq!(folder.read("home/p.py"), UGLY);
     assert_eq!(folder.read("home/l.ptx"), LOOSE);
 
-    // A link that the user names is followed, and stays a link.
+    // The program follows a link that the user names; the link stays a link.
     assert_eq!(vptx_in(&repo, &["fmt", "k.ptx"], b"").status, 0);
     assert_eq!(vptx_in(&repo, &["check", "--fix", "l.ptx"], b"").status, 0);
     assert_eq!(folder.read("home/p.py"), NEAT);
@@ -104,14 +104,14 @@ fn what_is_no_file_is_not_replaced() {
     let folder = Folder::new("files-pipe");
     pipe(&folder, "p.ptx");
     for arguments in [&["fmt", "p.ptx"][..], &["check", "--fix", "p.ptx"]] {
-        // The pipe is not even read: nobody writes to it.
+        // The pipe is not read: nothing writes to it, so reading would wait forever.
         let run = vptx_in(&folder.0, arguments, b"");
         assert_eq!(
             (run.status, run.stderr.as_str()),
             (2, "vptx: cannot write `p.ptx`: it is not a regular file\n")
         );
     }
-    // Reading the pipe once is fine.
+    // A command that reads the pipe only once accepts it.
     for (arguments, status) in [(&["check", "p.ptx"][..], 1), (&["fmt", "--check", "p.ptx"], 0)] {
         let child = start(&folder.0, arguments);
         fs::write(folder.0.join("p.ptx"), BAD).unwrap();
@@ -168,23 +168,23 @@ fn settings_and_baselines_that_are_no_files() {
         assert!(run.stderr.starts_with("vptx: cannot read `"), "{arguments:?}: {}", run.stderr);
     }
     assert_eq!(names(&folder.0), ["a.ptx", "folder", "pipe", "vptx.toml"]);
-    // A settings file that is found must be a regular file. One that is named is read
-    // anyway.
+    // A settings file that the program finds must be a regular file. The program reads any file
+    // that the user names.
     assert_eq!(vptx_in(&folder.0, &["check", "a.ptx"], b"").status, 0);
     let child = start(&folder.0, &["check", "--config", "pipe", "--deny", "warnings", "a.ptx"]);
     fs::write(folder.0.join("pipe"), "[check]\nignore = [\"V4\"]\n").unwrap();
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
 }
 
-// Changes that others make.
+// Changes by other programs.
 
 /// A text that takes a while to format.
 fn long() -> String {
     ".func f()\n{\nret ;\n}\n".repeat(400_000)
 }
 
-/// Waits until a program has begun to read a file that was just written. The time of
-/// the last access changes then, unless the file system does not keep that time.
+/// Waits until a program has begun to read a file that was just written. Reading changes the time
+/// of the last access, unless the file system does not keep it.
 fn wait_for_read(child: &mut Child, path: &Path, written: SystemTime) {
     while fs::metadata(path).unwrap().accessed().unwrap() == written {
         assert!(child.try_wait().unwrap().is_none(), "it ended before");
@@ -203,7 +203,8 @@ fn keeps_times(folder: &Folder) -> bool {
     keeps
 }
 
-/// The text changes while the program formats or fixes it, in parts or as a whole.
+/// A file changes while the program formats or fixes it. The program reads it in parts or as a
+/// whole.
 #[test]
 fn what_others_write_is_not_lost() {
     let folder = Folder::new("files-lost");
@@ -211,7 +212,7 @@ fn what_others_write_is_not_lost() {
         return;
     }
     let path = folder.0.join("a.ptx");
-    // The line ending is only known from the whole text.
+    // With this setting, the program must read the whole text to know its line ending.
     folder.write("whole.toml", "[format]\nline-ending = \"keep\"\n");
     for (arguments, before) in [
         (&["fmt", "a.ptx"][..], long()),
@@ -243,7 +244,7 @@ fn baselines_of_several_runs_are_one() {
     for at in 0..RUNS {
         folder.write(&format!("f{at}.ptx"), BAD);
     }
-    // In the first round there is no baseline yet.
+    // The baseline exists only from the second round on.
     for _ in 0..2 {
         let runs: Vec<Child> = (0..RUNS)
             .map(|at| {
@@ -322,7 +323,7 @@ fn counts_of_a_baseline_do_not_wrap() {
     assert_eq!((run.status, run.stderr), (0, sum));
 }
 
-// Files that stay as they were.
+// Properties of files that do not change.
 
 #[test]
 fn owners_and_modes_stay() {
@@ -349,7 +350,7 @@ fn all_names_of_a_file_see_what_is_written() {
         folder.write("a.ptx", ugly);
         let _ = fs::remove_file(folder.0.join("b.ptx"));
         fs::hard_link(folder.0.join("a.ptx"), folder.0.join("b.ptx")).unwrap();
-        // A file with two names is written once.
+        // A file with two names is formatted once.
         let run = vptx_in(&folder.0, &["fmt", "."], b"");
         assert_eq!((run.status, run.stderr.as_str()), (0, "1 file formatted\n"));
         assert_eq!((folder.read("a.ptx"), folder.read("b.ptx")), (neat.into(), neat.into()));
@@ -380,8 +381,8 @@ fn stop(child: &Child) -> bool {
     !status.stopped()
 }
 
-/// Whether this process ignores a signal, and so do the programs that it starts: scripts start jobs
-/// with `&` so that they ignore SIGINT.
+/// Whether this process ignores a signal, which the programs that it starts then ignore, too. A
+/// script makes its jobs with `&` ignore SIGINT.
 fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -389,8 +390,8 @@ fn is_ignored(signal: Signal) -> bool {
     mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 > 0)
 }
 
-/// The program is stopped at any time while it changes many files, and sent the signal if it has
-/// a temporary file then.
+/// Stops the program again and again while it changes many files. If it has a temporary file at
+/// that moment, it gets the signal.
 #[test]
 fn signals_leave_no_temporary_files() {
     let folder = Folder::new("files-signal");
@@ -417,7 +418,7 @@ fn signals_leave_no_temporary_files() {
             }
             let status = child.wait().unwrap();
             assert_eq!(names(&folder.0), own, "{status:?}");
-            // It may end its work before it looks at the signal.
+            // The program may finish its work before it handles the signal.
             let is_ended_by_signal = is_sent && status.signal() == Some(signal.as_raw());
             assert!(is_ended_by_signal || status.code() == Some(0), "{status:?}");
             is_ended_by_signal
@@ -428,7 +429,7 @@ fn signals_leave_no_temporary_files() {
 
 // The destination of output.
 
-/// A run whose reader went before anything was written.
+/// Runs the program after closing the other end of its standard output.
 fn unread(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = start(Path::new(ROOT), arguments);
     drop(child.stdout.take());
@@ -458,7 +459,7 @@ fn the_exit_status_tells_of_the_work_though_nobody_reads() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!said.contains("vptx: "), "{arguments:?}: {said}");
     }
-    // Nobody reads standard output or standard error.
+    // Both standard output and standard error are closed.
     let mut child = start(Path::new(ROOT), &["check", "--diff", "-"]);
     drop((child.stdout.take(), child.stderr.take()));
     child.stdin.take().unwrap().write_all(LOOSE.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Texts and folders that several of these tests check.
+//! Texts and folders that several of these tests use.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::program::{Folder, ROOT, Run};
 
-/// Nothing is found in it.
+/// A statement without findings.
 pub(crate) const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
 /// An error without a fix, V104.
 pub(crate) const BAD: &str = "vadd.u32.u32 d, a, b;\n";
@@ -19,7 +19,7 @@ pub(crate) const ODD: &str = "vadd.sat.s32.s32.s32 d, a, b;\n";
 pub(crate) const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
 /// A note with a safe fix, V408. It is reported only on request.
 pub(crate) const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
-/// A module without video instructions, with an error that is reported only on request, V902.
+/// A module without video instructions. Its error, V902, is reported only on request.
 pub(crate) const NOWHERE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n\
                                   .reg .b32 r;\nbra nowhere;\n}\n";
 
@@ -44,7 +44,7 @@ pub(crate) fn schema(name: &str) -> Value {
     serde_json::from_str(&text).expect(name)
 }
 
-/// The objects of a run, one a line, which follow a schema of `docs/`.
+/// The objects in the output of a run, one on each line. They follow a schema of `docs/`.
 pub(crate) fn records(run: &Run, name: &str) -> Vec<Value> {
     let validator = jsonschema::validator_for(&schema(name)).expect("a valid schema");
     let read = |line: &str| {

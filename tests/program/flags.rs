@@ -1,5 +1,4 @@
-//! Flags that choose files, threads and the exit status, and flags that show the
-//! choices.
+//! Flags that choose files, threads and the exit status, and flags that show the settings.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,7 +8,7 @@ use std::process::Child;
 use super::fixtures::{BAD, DIFFERS, GOOD, LOOSE, NOWHERE, PLAIN, codes, kinds, schema};
 use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
 
-/// The same, fixed.
+/// `LOOSE` after its fix.
 const TIGHT: &str = "vadd.s32.s32.s32 d, a, b;\n";
 /// PTX that `fmt` changes.
 const UGLY: &str = "{ret;}\n";
@@ -25,7 +24,7 @@ fn files(folder: &Path, arguments: &[&str]) -> Vec<String> {
     run.stdout.lines().map(String::from).collect()
 }
 
-// The choice of files.
+// Flags that choose files.
 
 fn tree(name: &str) -> Folder {
     let folder = Folder::new(name);
@@ -53,7 +52,8 @@ fn patterns_exclude() {
         ),
         (&["--exclude", "*.ptx", "--exclude", "!a.ptx"], &["a.ptx", "src/k.cu"]),
         (&["--exclude", "nothing/"], &all),
-        // Also in a folder that is named. A file that is named is read anyway.
+        // A pattern also excludes files in a folder that the user names, but not a file that the
+        // user names.
         (&["--exclude", "src/*.ptx", "src"], &["src/gen/c.ptx", "src/k.cu"]),
         (&["--exclude", "*.ptx", "src", "a.ptx"], &["src/k.cu", "a.ptx"]),
     ] {
@@ -66,14 +66,14 @@ fn patterns_exclude() {
         left.sort_unstable();
         assert_eq!(read, left, "{arguments:?}");
     }
-    // The pattern starts from the current folder, not from that of the file.
+    // A pattern is relative to the current folder, not to the folder of the file.
     let deep = folder.0.join("src");
     assert_eq!(files(&deep, &["--exclude", "/gen/"]), ["b.gen.ptx", "k.cu"]);
     assert_eq!(
         files(&deep, &["--exclude", "gen/", ".."]),
         ["../a.ptx", "../gen/b.ptx", "../src/b.gen.ptx", "../src/k.cu"]
     );
-    // In addition to the settings.
+    // `--exclude` adds to the patterns of the settings.
     folder.write("vptx.toml", "[check]\nexclude = [\"gen/\"]\n");
     assert_eq!(files(&folder.0, &["--exclude", "*.cu"]), ["a.ptx", "src/b.gen.ptx"]);
     for (pattern, said) in
@@ -115,10 +115,10 @@ fn the_formatter_chooses_files_alike() {
     assert_eq!(changed(&[]), ["a.ptx", "gen/b.ptx"]);
     assert_eq!(changed(&["--exclude", "gen/"]), ["a.ptx"]);
     assert_eq!(changed(&["--no-ignore"]), ["a.ptx", "gen/b.ptx", "ignored/c.ptx"]);
-    // Named files are formatted.
+    // Named files are formatted even if the settings exclude them.
     assert_eq!(changed(&["third"]), ["third/d.ptx"]);
     assert_eq!(changed(&["third/d.ptx"]), ["third/d.ptx"]);
-    // The same as without the flag.
+    // `--in-place` changes nothing: files are written in place anyway.
     assert_eq!(changed(&["-i", "a.ptx"]), ["a.ptx"]);
     assert_eq!(changed(&["--in-place", "gen"]), ["gen/b.ptx"]);
 }
@@ -184,11 +184,11 @@ fn the_formatters_input_has_a_name() {
     assert!(run.stdout.starts_with("--- own/a.ptx\n+++ own/a.ptx\n"), "{}", run.stdout);
     let run = vptx_in(&folder.0, &[&name[..], &["--check"]].concat(), UGLY.as_bytes());
     assert_eq!((run.status, run.stdout.as_str()), (1, "would format own/a.ptx\n"));
-    // Handled like a file of that name.
+    // Standard input is handled like a file of that name.
     let run = vptx_in(&folder.0, &["fmt", "--stdin-filename", "k.cu"], b"int x;");
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("`k.cu` is source code"), "{}", run.stderr);
-    // Files that are named keep their own names.
+    // `--stdin-filename` does not rename files that the user names.
     folder.write("b.ptx", UGLY);
     let run = vptx_in(&folder.0, &[&name[..], &["--check", "b.ptx"]].concat(), b"");
     assert_eq!(run.stdout, "would format b.ptx\n");
@@ -226,7 +226,8 @@ fn rules_are_denied() {
         (&["loose.ptx", "differs.ptx", "--deny", "V502,v403"], 1),
         (&["loose.ptx", "differs.ptx", "--deny", "V502", "--deny", "ALL"], 1),
         (&["loose.ptx", "--deny", "V4", "--fix", "--diff"], 1),
-        // Only reported findings are denied; notes are if they are named.
+        // Only reported findings are denied. A note is denied only by a selector, not by
+        // `warnings`.
         (&["loose.ptx", "--deny", "V4", "--ignore", "V403"], 0),
         (&["plain.ptx", "--deny", "V4"], 0),
         (&["plain.ptx", "--deny", "V4", "--extend-select", "V408"], 1),
@@ -235,11 +236,11 @@ fn rules_are_denied() {
     ] {
         assert_eq!(check(&folder, arguments).status, status, "{arguments:?}");
     }
-    // Findings of the baseline are not reported.
+    // Findings in the baseline are not reported, so they are not denied.
     let baseline = ["loose.ptx", "--baseline", "known.json", "--deny", "V4"];
     assert_eq!(check(&folder, &[&baseline[..], &["--update-baseline"]].concat()).status, 0);
     assert_eq!(check(&folder, &baseline).status, 0);
-    // The finding is fixed before the run ends.
+    // A finding that is fixed is not denied.
     assert_eq!(check(&folder, &["loose.ptx", "--deny", "V4", "--fix"]).status, 0);
     let run = check(&folder, &["--deny", "V45"]);
     assert_eq!(run.status, 2);
@@ -259,7 +260,7 @@ fn settings_deny() {
     assert_eq!(status("[check]\ndeny = [\"V4\"]\n", &["loose.ptx"]), 1);
     assert_eq!(status("[check]\ndeny = [\"V4\"]\n", &["differs.ptx"]), 0);
     assert_eq!(status(all, &["differs.ptx"]), 1);
-    // The setting that counts for more stands in its place.
+    // A setting for some paths replaces the general setting, it does not add to it.
     let but_loose = format!("{all}[[check.per-path]]\npaths = [\"l*.ptx\"]\ndeny = []\n");
     assert_eq!(status(&but_loose, &["loose.ptx"]), 0);
     assert_eq!(status(&but_loose, &["differs.ptx", "loose.ptx"]), 1);
@@ -290,7 +291,7 @@ fn only_fixes_are_made() {
     let run = vptx_in(&folder.0, &["check", "-q", "--fix-only", "--deny", "warnings"], b"");
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     assert_eq!(check(&folder, &["--fix-only"]).status, 2, "a format is a report");
-    // On standard input, and as a diff.
+    // `--fix-only` also works on standard input and with `--diff`.
     let both = format!("{LOOSE}{BAD}");
     let run = vptx_in(&folder.0, &["check", "--fix-only", "-q", "-"], both.as_bytes());
     assert_eq!((run.status, run.stdout), (0, format!("{TIGHT}{BAD}")));
@@ -300,7 +301,7 @@ fn only_fixes_are_made() {
     assert_eq!(run.status, 1);
     assert!(run.stdout.contains(&format!("+{TIGHT}")), "{}", run.stdout);
     assert_eq!(folder.read("loose.ptx"), LOOSE);
-    // Errors stay errors, and unsafe fixes must be requested.
+    // A missing file stays an error, and unsafe fixes must be requested.
     assert_eq!(vptx_in(&folder.0, &["check", "--fix-only", "none.ptx"], b"").status, 2);
     folder.write("wide.ptx", "vadd.u32.u32.u64 d, a, b;\n");
     vptx_in(&folder.0, &["check", "--fix-only", "wide.ptx"], b"");
@@ -309,7 +310,7 @@ fn only_fixes_are_made() {
     assert!(!folder.read("wide.ptx").contains("u64"));
 }
 
-// The settings in force.
+// The effective settings.
 
 #[test]
 fn settings_are_shown() {
@@ -323,7 +324,7 @@ fn settings_are_shown() {
          dialect = \"ptxas\"\nptx-version = \"7.5\"\nextend-select = [\"result-differs\"]\ndeny = []\n",
     );
     let real = folder.0.canonicalize().unwrap();
-    // The set of codes does not matter here.
+    // Long lists of codes are shortened: their contents do not matter here.
     let masked = |line: &str| {
         let (key, _) = line.split_once(" = ").unwrap_or_default();
         let is_long = matches!(key, "select" | "ignore") && line.matches(", ").count() > 2;
@@ -489,7 +490,7 @@ fn settings_that_are_shown_mean_the_same() {
             let _ = fs::remove_file(folder.0.join("deep/vptx.toml"));
         }
     }
-    // Whether a rule is for every module, too.
+    // The settings shown also say whether a rule applies to every module.
     folder.write("n.ptx", NOWHERE);
     for (arguments, count) in [
         (&["--isolated"][..], 0),
@@ -504,7 +505,7 @@ fn settings_that_are_shown_mean_the_same() {
             assert_eq!(found.matches("[V902]").count(), count, "{all:?}: {shown}{found}");
         }
     }
-    // The settings of a file, for that file.
+    // With a file name, `--show-settings` shows the settings for that file.
     folder.write("vptx.toml", settings);
     for name in ["a.ptx", "old/a.ptx", "old/deep/b.ptx"] {
         let shown = check(&folder, &["--show-settings", name]).stdout;
@@ -539,8 +540,7 @@ impl Watcher {
         watcher
     }
 
-    /// The next lines of standard error, up to the one that says what is watched. Times
-    /// are left out.
+    /// The next lines of standard error, up to the line that says what is watched, without times.
     fn summary(&mut self) -> String {
         let mut text = String::new();
         loop {
@@ -577,7 +577,7 @@ fn changes_are_checked_again() {
     let mut watcher = Watcher::start(&folder, &[]);
     folder.write("a.ptx", BAD);
     assert_eq!(watcher.summary(), "vptx: checked; watching 1 file, Ctrl-C ends\n");
-    // A file appears. Settings appear, are wrong, and disappear.
+    // A file appears. Then settings appear, become wrong, and disappear.
     folder.write("sub/b.ptx", LOOSE);
     assert_eq!(watcher.summary(), "vptx: checked; watching 2 files, Ctrl-C ends\n");
     folder.write("vptx.toml", "[check]\nignore = [\"V1\"]\n");
@@ -615,7 +615,7 @@ fn fixes_are_made_while_watching() {
     }
 }
 
-// The memory that patterns take.
+// The memory for patterns of paths.
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -636,10 +636,10 @@ fn memory_of_patterns_is_bounded() {
     };
     let [none, one, two, four] = [0, 1024, 2048, 4096].map(peak);
     for (count, kib) in [(1024, one), (2048, two), (4096, four)] {
-        // 8 KiB for each pattern, rounded up by the allocator.
+        // A pattern takes 8 KiB, which the allocator rounds up.
         assert!(kib - none < 12 * count, "{count}: {none} to {kib} KiB");
     }
-    // More patterns are refused before they take memory.
+    // Settings with too many patterns are refused before the patterns take memory.
     settings(100_000);
     let run = check(&folder, &["a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
@@ -722,7 +722,7 @@ mod schema {
         serde_json::to_value(table).unwrap()
     }
 
-    /// The message about wrong settings.
+    /// The message of the program if it refuses settings.
     fn said(folder: &Folder, settings: &str) -> Option<String> {
         folder.write("vptx.toml", settings);
         let run = vptx_in(&folder.0, &["check", "-"], b"");
@@ -780,7 +780,7 @@ mod schema {
         let (_, words) = wrong.split_once("is not a dialect: ").unwrap();
         let words: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
         assert_eq!(schema["$defs"]["dialect"]["enum"], json!(words));
-        // Rules, by all their names.
+        // The schema accepts rules by all their names.
         let validator = validator();
         for code in vptx::Code::ALL {
             for name in [code.text(), code.name(), &code.text()[..2], &code.text()[..3]] {
@@ -857,7 +857,7 @@ mod schema {
         }
     }
 
-    /// The settings in a help text.
+    /// The example of settings in a help text.
     fn shown_in(help: &str) -> String {
         let lines = help.lines().skip_while(|line| !matches!(*line, "  [check]" | "  [format]"));
         let lines = lines.take_while(|line| line.is_empty() || line.starts_with("  "));
@@ -895,7 +895,7 @@ mod schema {
             folder.write("base.json", "{\"version\":1,\"findings\":[]}");
             assert_eq!(said(&folder, &settings), None, "{settings}");
         }
-        // The page and the help show every key.
+        // The examples on the page and in the help have every key.
         for settings in [page, &shown_in(&vptx(&["check", "--help"], "").stdout)] {
             let keys_of = |value: &Value| -> Vec<String> {
                 value.as_object().unwrap().keys().cloned().collect()

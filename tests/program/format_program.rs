@@ -20,7 +20,7 @@ fn filter() {
     assert_eq!((run.status, run.stdout.as_str()), (1, "would format <stdin>\n"));
     let run = vptx(&["fmt", "--check", "-"], NEAT);
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    // Errors must not end up in the text.
+    // Errors go to standard error and not into the formatted text.
     let run = vptx(&["fmt", "-"], WRONG);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
     assert!(run.stderr.contains("V003") && run.stderr.contains("V006"), "{}", run.stderr);
@@ -209,7 +209,7 @@ fn help_explains_the_settings() {
     for key in ["indent-width", "line-width", "line-ending", "default-selectors", "vptx.toml"] {
         assert!(help.contains(key), "{key}");
     }
-    // The settings shown are the defaults.
+    // The example of settings shows the defaults.
     let shown: String = help
         .lines()
         .skip_while(|line| line.trim() != "[format]")
@@ -266,7 +266,7 @@ fn the_normal_form_is_printed() {
         "{named}"
     );
     assert!(keep("loc").contains("    .loc 1 2 3\n"));
-    // Nothing that is half an answer.
+    // The program refuses options that it could fulfil only in part.
     for (arguments, message) in [
         (vec!["fmt", "--normalize"], "--normalize prints one text"),
         (vec!["fmt", "--normalize", "a.ptx", "a.ptx"], "--normalize prints one text"),
@@ -284,7 +284,7 @@ fn the_normal_form_is_printed() {
     assert!(run.stderr.contains("V003"), "{}", run.stderr);
 }
 
-/// The lines of the page, run as it shows them. git takes the normal form where it calls no
+/// Runs the commands that the page shows. git compares normal forms where it does not call a diff
 /// driver.
 #[test]
 fn git_compares_normal_forms() {

@@ -1,6 +1,6 @@
-//! The languages of texts. Text is only judged as PTX, or written, if it is named as
-//! PTX or plainly PTX, or if an option says that it is. Unread text is counted, and
-//! missing files are reported.
+//! The languages of texts. A text is checked or written as PTX only if its name says that it is
+//! PTX, if it plainly is PTX, or if an option says so. Unread text is counted, and missing files
+//! are reported.
 
 use std::process::{Command, Stdio};
 
@@ -17,12 +17,12 @@ fn run(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
     vptx_in(&folder.0, arguments, stdin.as_bytes())
 }
 
-/// A run of `check` with one line a finding.
+/// Runs `check` so that it prints one line for each finding.
 fn check(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
     run(folder, &[&["check", "--format", "concise"], arguments].concat(), stdin)
 }
 
-/// Files and codes of a concise report.
+/// The file and the code of each finding in a concise report.
 fn found(run: &Run) -> Vec<String> {
     let of = |line: &str| {
         let code = &line[line.find('[').expect(line) + 1..][..4];
@@ -31,7 +31,7 @@ fn found(run: &Run) -> Vec<String> {
     run.stdout.lines().map(of).collect()
 }
 
-/// No command judges a file that is not PTX, or writes to it.
+/// No command checks or changes a file that is not PTX.
 #[test]
 fn other_files_are_refused() {
     let folder = Folder::new("kinds-refused");
@@ -47,7 +47,7 @@ fn other_files_are_refused() {
         &["rewrite", "--target", "sm_90"],
     ];
     for name in names {
-        // Bare statements are as unclear as Python.
+        // Nothing shows that bare statements are PTX, so they are refused like Python.
         for text in [PYTHON, BAD, "", "\t.file\t\"a.c\"\n\t.version\t\"01.01\"\n"] {
             folder.write(name, text);
             for command in commands {
@@ -78,11 +78,11 @@ fn a_language_is_forced() {
     assert_eq!(found(&check(&folder, &["--language", "ptx", "a.py"], "")), ["a.py V104"]);
     assert_eq!(found(&check(&folder, &["--language", "cuda", "a.txt"], "")), ["a.txt V104"]);
     assert_eq!(check(&folder, &["--language", "cuda", "a.py"], "").stdout, "");
-    // The option overrides endings, even chosen ones.
+    // `--language` overrides the ending, even if `--extension` names that ending.
     folder.write("a.ptx", SOURCE);
     let arguments = ["--language", "cuda", "--extension", "ptx=ptx", "a.ptx"];
     assert_eq!(found(&check(&folder, &arguments, "")), ["a.ptx V104"]);
-    // Standard input, with a name or without.
+    // `--language` also applies to standard input, with a name or without.
     assert_eq!(found(&check(&folder, &["--language", "cuda", "-"], SOURCE)), ["<stdin> V104"]);
     let named = ["--language", "ptx", "--stdin-filename", "a.cu"];
     assert_eq!(found(&check(&folder, &named, BAD)), ["a.cu V104"]);
@@ -96,7 +96,7 @@ fn a_language_is_forced() {
         let run = run(&folder, &[command, &["--language", "cuda", "b.txt"]].concat(), "");
         assert!(run.status == 2 && run.stderr.contains("possible values: ptx"), "{}", run.stderr);
     }
-    // Directories are searched by endings. No file is read as something else.
+    // A search finds files by their endings, and reads each in the language of its ending.
     folder.write("sub/a.cu", SOURCE);
     folder.write("sub/a.ptx", BAD);
     folder.write("sub/a.py", BAD);
@@ -134,7 +134,7 @@ fn inline_assembly_of_many_languages_is_read() {
         let expected = [format!("{name} V104")];
         assert_eq!(found(&check(&folder, &[name], "")), expected);
         assert_eq!(found(&check(&folder, &["--stdin-filename", name], text)), expected);
-        // Other commands say that they do not take them.
+        // Other commands refuse these files and say why.
         for command in [&["fmt"][..], &["rewrite", "--target", "sm_90"]] {
             let run = run(&folder, &[command, &[name]].concat(), "");
             assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {name}");
@@ -152,7 +152,7 @@ fn inline_assembly_of_many_languages_is_read() {
     assert_eq!(found(&python), ["k.py V104", "m.py V104"]);
     assert_eq!(found(&check(&folder, &["--language", "rust", "."], "")), ["k.rs V104"]);
     assert_eq!(check(&folder, &["--language", "cuda", "."], "").status, 2);
-    // Named files are never read as PTX.
+    // A file with an ending of another language is not read as PTX, even if the user names it.
     folder.write("p.py", format!("{MODULE}{BAD}"));
     let run = check(&folder, &["p.py"], "");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
@@ -182,7 +182,7 @@ fn fixes_are_made_in_python() {
     let run = self::run(&folder, &["check", "f.py"], "");
     let said = "1 asm statement not read: 1 whose text is computed\n";
     assert!(run.stdout.ends_with(said), "{}", run.stdout);
-    // A module in a string, with a place to fill in.
+    // A string that holds a module with a placeholder.
     folder.write("s.py", "ptx = '.version 8.0\\n.target %s\\n' % arch\n");
     let run = self::run(&folder, &["check", "s.py"], "");
     let said = "1 text not read: 1 of a module with places to fill in\n";
@@ -212,7 +212,7 @@ fn modules_are_read_whatever_their_names() {
         assert_eq!(run(&folder, &["fmt", name], "").status, 0);
         assert!(folder.read(name).contains("    ret;\n"), "{name}");
     }
-    // A search does not find such files.
+    // A search finds only files with known endings.
     let walked = run(&folder, &["check", "."], "");
     assert!(walked.stdout.contains("1 file\n"), "{}", walked.stdout);
     let none = run(&folder, &["fmt", "."], "");
@@ -262,7 +262,7 @@ fn endings_are_chosen() {
     let with = |more: &[&str]| found(&check(&folder, &[&chosen, more].concat(), ""));
     assert_eq!(with(&["a.inl2", "b.s", "c.ptx.in", "d.txt"]), expected);
     assert_eq!(with(&["."]), all);
-    // The settings do the same, for folders below them.
+    // The settings can do the same, for files below their folder.
     folder.write("vptx.toml", "[extension]\ninl2 = \"cuda\"\ns = \"ptx\"\n\"ptx.in\" = \"ptx\"\n");
     assert_eq!(found(&check(&folder, &["."], "")), all);
     assert_eq!(found(&check(&folder, &["b.s"], "")), ["b.s V104"]);
@@ -326,7 +326,7 @@ fn standard_input_is_recognised() {
             assert!(run.stderr.contains("`<stdin>` is source code"), "{}", run.stderr);
         }
     }
-    // Bare statements, some with errors.
+    // On standard input, bare statements are checked; some have errors.
     for (bare, codes) in [
         ("vadd.u32.u32.u32 d, a, b;\n", &[][..]),
         (BAD, &["V104"]),
@@ -343,7 +343,7 @@ fn standard_input_is_recognised() {
         assert_eq!(found(&run), expected, "{bare}: {}", run.stderr);
         assert_eq!(run.status, i32::from(!codes.is_empty()), "{bare}");
     }
-    // Other text is refused, and nothing is printed in its place.
+    // Other text is refused, and nothing is printed.
     for other in [PYTHON, "def f(): x = 1;\n", "SELECT 1;\n", "Hello.\n"] {
         for command in [
             &["check", "-"][..],
@@ -362,14 +362,14 @@ fn standard_input_is_recognised() {
     }
     let forced = run(&folder, &["fmt", "--language", "ptx", "-"], "f (x)  ;");
     assert_eq!((forced.status, forced.stdout.as_str()), (0, "f (x);\n"));
-    // A given name counts like that of a file.
+    // The name for standard input tells the language, like the name of a file.
     let run = check(&folder, &["--stdin-filename", "a.sh"], BAD);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     let run = check(&folder, &["--stdin-filename", "a"], &format!("{MODULE}{BAD}"));
     assert_eq!(found(&run).first().map(String::as_str), Some("a V104"));
 }
 
-/// A pipe, as `<(nvcc -ptx …)` in a shell makes one, is read once.
+/// The program reads a pipe once. A shell makes such pipes for `<(nvcc -ptx …)`.
 #[cfg(unix)]
 #[test]
 fn pipes_are_told_by_what_they_hold() {
@@ -444,7 +444,8 @@ void f(unsigned d, unsigned a) {
         let run = run(&folder, &["check", "--format", format, "."], "");
         assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""), "{format}");
     }
-    // With fixes and on standard input, where the text goes to standard output.
+    // With `--fix` on standard input, the text goes to standard output and the counts to standard
+    // error.
     let fixed = run(&folder, &["check", "--fix", "-"], source);
     assert_eq!(fixed.stdout, source);
     assert!(fixed.stderr.contains("7 asm statements not read: 4 made"), "{}", fixed.stderr);
@@ -457,7 +458,7 @@ fn unknown_targets_and_versions_are_said() {
     folder.write("b.ptx", BAD);
     let target = "vptx: target `sm_999` is not known; the nearest known target is `sm_121`\n";
     let version = "vptx: PTX version `9.99` is not known; the nearest known version is `9.5`\n";
-    // The check works, and the message appears once.
+    // The check is done, and the message appears once.
     let run = check(&folder, &["--target", "sm_999", "a.ptx", "b.ptx"], "");
     assert_eq!((found(&run), run.stderr.as_str()), (vec!["b.ptx V104".to_string()], target));
     let run = check(&folder, &["--ptx-version", "9.99", "a.ptx"], "");
@@ -467,14 +468,14 @@ fn unknown_targets_and_versions_are_said() {
     for wrong in [["--ptx-version", "9.9.9"], ["--target", "sm_9x"]] {
         assert_eq!(check(&folder, &[&wrong[..], &["a.ptx"]].concat(), "").status, 2);
     }
-    // In the settings, for some files only.
+    // The settings name the target, and the version only for some files.
     folder.write("vptx.toml", "[check]\ntarget = \"sm_999\"\n[[check.per-path]]\npaths = [\"b.ptx\"]\nptx-version = \"9.99\"\n");
     assert_eq!(check(&folder, &["a.ptx"], "").stderr, target);
     assert_eq!(check(&folder, &["a.ptx", "b.ptx"], "").stderr, format!("{target}{version}"));
     assert_eq!(check(&folder, &["--target", "sm_90", "a.ptx"], "").stderr, "");
     let lowered = ["rewrite", "--target", "sm_999", "vmin2.s32.s32.s32 d, a, b, c;"];
     let lowered = vptx_in(&folder.0, &lowered, b"");
-    // Nothing is known about costs on it.
+    // The costs on this target are unknown.
     assert_eq!((lowered.status, &*lowered.stdout, &*lowered.stderr), (2, "", target));
 }
 
@@ -500,7 +501,7 @@ fn unknown_targets_and_versions_of_modules() {
     }
     let targets =
         ["sm_20", "sm_60", "compute_75", "sm_90, texmode_independent", "sm_90a", "sm_101f"];
-    // The number of these targets that each version has.
+    // For each version, the number of the targets above that the version has.
     let versions =
         [("2.0", 1), ("4.3", 1), ("5.1", 2), ("6.5", 3), ("7.8", 4), ("8.0", 5), ("9.5", 6)];
     for (version, count) in versions {
@@ -511,8 +512,8 @@ fn unknown_targets_and_versions_of_modules() {
         let newer = check(&folder, &["a.ptx"], "").stdout;
         assert_eq!(newer.contains("error[V305]"), count < targets.len(), "{version}: {newer}");
     }
-    // A newer version or target has no fix. Others are replaced by the nearest known
-    // one.
+    // There is no fix for a version or target that is newer than all known ones. Others are
+    // replaced by the nearest known version or target.
     let fixed = |version: &str, target: &str| {
         concise(version, target, &["--fix", "--unsafe-fixes"]);
         let text = folder.read("a.ptx");
@@ -523,19 +524,19 @@ fn unknown_targets_and_versions_of_modules() {
     let pair = |version: &str, target: &str| (version.to_string(), target.to_string());
     assert_eq!(fixed("99.0", "sm_999"), pair("99.0", "sm_999"));
     assert_eq!(fixed("7.9", "sm_85, debug"), pair("7.8", "sm_86, debug"));
-    // PTX 6.5 does not have `sm_86`, so that would be an error in place of a warning.
+    // PTX 6.5 does not have `sm_86`, so the fix keeps `sm_85`: an error would replace the warning.
     assert_eq!(fixed("6.6", "sm_85, debug"), pair("6.5", "sm_85, debug"));
     assert_eq!(fixed("8.10", "sm_90b"), pair("8.8", "sm_90"));
-    // Suppressed like other findings.
+    // A comment suppresses the finding like any other.
     folder.write("a.ptx", module("8.0", "sm_85 // vptx: ignore[V303] none"));
     assert_eq!(check(&folder, &["--ignore", "V9", "a.ptx"], "").stdout, "");
-    // Other commands continue.
+    // Other commands accept the module.
     folder.write("a.ptx", module("99.0", "sm_999"));
     assert_eq!(run(&folder, &["fmt", "a.ptx"], "").status, 0);
     assert_eq!(run(&folder, &["lower", "--emit", "ir", "a.ptx"], "").status, 0);
 }
 
-/// Modules from compilers, and those of the tests of ptxas.
+/// Checks modules of compilers, and modules of the tests that ptxas accepts.
 #[test]
 fn committed_modules_have_known_targets_and_versions() {
     let folders = ["fixtures/ptx", "fixtures/format"];

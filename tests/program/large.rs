@@ -1,4 +1,4 @@
-//! The program reads large files in parts, where it can: the results are those of the
+//! The program reads large files in parts where possible. Its results equal the results of the
 //! library, which reads each text as a whole.
 
 use std::fs;
@@ -26,7 +26,7 @@ $L__BB0_1:
 } // f
 ";
 
-/// A loop with lines that are the same in each round.
+/// A loop whose lines are repeated without a change.
 const LOOP: &str = "
 .reg .pred p;
 .reg .b32 r<5>;
@@ -39,22 +39,22 @@ vmax4.u32.u32.u32 a, r4, r1, r0;
 @p bra L;
 ";
 
-/// Texts from 4 MiB on are read in parts.
+/// The size of a large text; the program reads texts of 4 MiB or more in parts.
 const LARGE: usize = 17 << 18;
 
-/// A text that is large enough, with something in its middle.
+/// A large text with `middle` in its middle.
 fn text(middle: &[u8]) -> Vec<u8> {
     let half = FUNCTION.repeat(LARGE / 2 / FUNCTION.len());
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()
 }
 
-/// Large, of one function and nine plain ones in turn, after a beginning.
+/// A large text: a beginning, then one function and nine plain ones in turn.
 fn many(beginning: &str, function: &str) -> Vec<u8> {
     let ten = [function, &FUNCTION.repeat(9)].concat();
     [HEAD, beginning, &ten.repeat(LARGE / ten.len())].concat().into_bytes()
 }
 
-/// All texts but some, which are nothing special to a command.
+/// All texts except some that add nothing to the test of a command.
 fn texts_but(some: &[&str]) -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     texts().into_iter().filter(|(name, _)| !some.contains(name))
 }
@@ -113,7 +113,8 @@ fn check_finds_the_same() {
             .iter()
             .map(|it| (it.code.text().to_string(), u64::from(it.span.start), it.fixes.len()))
             .collect();
-        // Each text is read in one of two ways, and one of two again as it comes from a pipe.
+        // Half of the texts are read alone, the other half after a small file. Half of each also
+        // come from a pipe.
         let subjects = [&["a.ptx"][..], &["small.ptx", "a.ptx"]][at % 2];
         let arguments = [&["check", "--quiet", "--format", "json"], subjects].concat();
         let run = vptx_in(&folder.0, &arguments, b"");
@@ -143,12 +144,12 @@ fn fmt_writes_the_same() {
     let path = folder.0.join("a.ptx");
     let plain = ["warning", "warnings", "note", "names", "outside", "gate", "future", "undeclared"];
     for (at, (name, text)) in texts_but(&plain).enumerate() {
-        // The library formats text.
+        // The library formats only text in UTF-8.
         let Ok(source) = String::from_utf8(text.clone()) else { continue };
         fs::write(&path, &text).unwrap();
         let law = vptx::format(&source, &FormatOptions::default());
         let filter = vptx_in(&folder.0, &["fmt", "-"], &text);
-        // Each text is checked before or after it is formatted.
+        // Half of the texts are checked before they are formatted, the other half afterwards.
         if at % 2 == 0 {
             let checked = vptx_in(&folder.0, &["fmt", "--check", "a.ptx"], b"");
             assert_eq!(checked.status, 1, "{name}");
@@ -175,11 +176,11 @@ fn lower_writes_the_same() {
     let folder = Folder::new("large-lower");
     let plain = ["crlf", "warnings", "note", "off", "suppression", "stray"];
     for (at, (name, text)) in texts_but(&plain).enumerate() {
-        // The library rewrites text.
+        // The library rewrites only text in UTF-8.
         let Ok(source) = String::from_utf8(text.clone()) else { continue };
         fs::write(folder.0.join("a.ptx"), &text).unwrap();
         let (module, _) = vptx::parse(&source);
-        // What has syntax errors is not rewritten.
+        // A text with syntax errors is not rewritten.
         let Ok(law) = vptx::rewrite(&module, &RewriteOptions::default()) else {
             let unchanged = vptx_in(&folder.0, &["rewrite", "a.ptx", "--in-place"], b"");
             assert!(unchanged.stderr.contains("is unchanged"), "{name}: {}", unchanged.stderr);
@@ -197,7 +198,7 @@ fn lower_writes_the_same() {
         let filter = run(&["-"], &text);
         assert!(filter.stdout == printed.stdout, "{name}");
         assert_eq!(filter.stderr.replace("<stdin>", "a.ptx"), printed.stderr, "{name}");
-        // Each text is written to another file or in place.
+        // Half of the texts are written to another file, the other half in place.
         if at % 2 == 0 {
             assert_eq!(run(&["a.ptx", "-o", "b.ptx"], b"").stderr, printed.stderr, "{name}");
             assert!(fs::read(folder.0.join("b.ptx")).unwrap() == law.text().as_bytes(), "{name}");

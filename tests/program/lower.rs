@@ -19,7 +19,7 @@ fn programs() {
     let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "new/", "a.ptx"], b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
     assert!(folder.read("new/a.ir").starts_with("// a.ptx:2:5: "));
-    // Nothing is replaced.
+    // The output cannot replace the input.
     let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "a.ptx", "a.ptx"], b"");
     assert_eq!((run.status, &*run.stderr), (2, "vptx: `a.ptx` is the input itself\n"));
 }
@@ -33,7 +33,7 @@ fn c_functions() {
     let read = |name: &str| folder.read(name);
     let printed = emit(&["a.ptx"]);
     assert_eq!((printed.status, printed.stderr.as_str()), (0, ""));
-    // Once for equal instructions.
+    // Equal instructions share one function.
     assert_eq!(printed.stdout.matches("vmin_s32_s32_s32(vptx_u32 a, vptx_u32 b)").count(), 1);
     let one = emit(&["vmin.s32.s32.s32 a, b, c"]);
     assert_eq!(one.stdout, printed.stdout);
@@ -56,7 +56,7 @@ fn llvm_functions() {
     let emit =
         |more: &[&str]| vptx_in(&folder.0, &[&["lower", "--emit", "llvm"], more].concat(), b"");
     let read = |name: &str| folder.read(name);
-    // One module of all files, with each function once.
+    // All files give one module, which has each function once.
     let printed = emit(&["a.ptx", "b.ptx"]);
     assert_eq!((printed.status, printed.stderr.as_str()), (0, ""));
     for head in ["@vmin4_s32_s32_s32(i32 %a, i32 %b) #0 {", "@vadd_u32_u32_u32_b_m5(i32 %a) #0 {"] {
@@ -65,14 +65,14 @@ fn llvm_functions() {
     }
     assert_eq!(printed.stdout.matches("attributes #0").count(), 1);
     assert!(!printed.stdout.contains("<4 x i8>"));
-    // Vectors are for a target.
+    // Functions use vectors only with `--target`.
     let vectors = emit(&["--target", "x86_64", "vmin4.s32.s32.s32 d, a, b, c;"]);
     assert!(vectors.stdout.contains("<4 x i8> @llvm.smin.v4i8("), "{}", vectors.stdout);
     assert_eq!(emit(&["-o", "new", "a.ptx", "b.ptx"]).status, 0);
     let one = emit(&["vmin4.s32.s32.s32 d, a, b, c;"]);
     assert_eq!(read("new/a.ll"), one.stdout);
     assert!(read("new/b.ll").contains("@vadd_u32_u32_u32_b_m5("));
-    // Each semantics has its names.
+    // The names of functions depend on the semantics.
     let manual = emit(&["--semantics", "manual", "vadd.u32.u32.s32.sat d, a, b;"]);
     assert!(manual.stdout.contains("@vadd_u32_u32_s32_sat(i32"), "{}", manual.stdout);
     for (arguments, message) in [
@@ -89,7 +89,7 @@ fn llvm_functions() {
     assert!(ir.stderr.contains("targets need --emit llvm"), "{}", ir.stderr);
     folder.write("wrong.ptx", "vmin.s32.s32 d, a, b;\n");
     assert_eq!(emit(&["wrong.ptx"]).status, 1);
-    // The header or module of a binary is not made.
+    // The program makes no header or module for a binary.
     folder.write("lib.so", "\u{7f}ELF");
     let binary = emit(&["-o", "new", "lib.so"]);
     assert_eq!(binary.status, 2);

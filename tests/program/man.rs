@@ -12,7 +12,7 @@ fn commands() -> Vec<String> {
         let (_, list) = help.split_once(head).expect("a list");
         list.split("\n\n").next().expect("its end")
     });
-    // Deeper lines continue a description.
+    // Lines with more indentation continue a description.
     lists
         .into_iter()
         .flat_map(str::lines)
@@ -57,7 +57,8 @@ fn every_command_has_a_page() {
     }
 }
 
-/// The help of the program lists some commands by itself, with their own words.
+/// The program's help has a hand-written list of some commands. It must describe them as their own
+/// help does.
 #[test]
 fn commands_for_tools_say_what_they_do() {
     let help = vptx(&["--help"], "").stdout;

@@ -1,5 +1,5 @@
-//! The program's output: nothing in it controls a terminal or starts a line that is
-//! not its own, and what programs read is exact.
+//! The program's output: no text from a file can control a terminal or start a new line, and output
+//! for programs is exact.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use super::fixtures::{BAD, LOOSE, ODD, schema};
 use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 use serde_json::Value;
 
-/// Characters that may not be shown as they are.
+/// Characters that must not be shown unescaped.
 const HIDDEN: &str = "\u{1}\u{7}\u{8}\u{b}\u{1b}[2J\u{7f}\u{80}\u{85}\u{9b}2J\u{9f}\u{61c}\u{200e}\
     \u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
 const FORMATS: [&str; 7] = ["human", "concise", "json", "sarif", "github", "junit", "gitlab"];
@@ -59,7 +59,7 @@ fn hostile() -> String {
     texts.concat()
 }
 
-/// File names that must not reach a terminal as they are.
+/// File names that must not reach a terminal unescaped.
 #[cfg(target_os = "linux")]
 fn hostile_names() -> Vec<std::ffi::OsString> {
     use std::os::unix::ffi::OsStringExt;
@@ -123,7 +123,7 @@ fn nothing_controls_the_terminal() {
             + &assert_visible(&output.stderr, &format!("{arguments:?}"))
     };
     for name in &names {
-        // A name that Rust can pass as an argument; others are read from the folder.
+        // Rust can pass only names in UTF-8 as arguments; the other names are found in the folder.
         let Ok(name) = std::str::from_utf8(name.as_bytes()) else { continue };
         let gone = format!("no{name}");
         assert_eq!(all(&["check", &gone]).lines().count(), 1, "{gone:?}");
@@ -143,7 +143,7 @@ fn nothing_controls_the_terminal() {
     let told = all(&["fmt", "--check"]);
     let would = told.lines().filter(|line| line.starts_with("would format ")).count();
     assert_eq!(would, names.len(), "{told}");
-    // A program, with the name in a comment.
+    // The printed program has the name in a comment.
     for name in names.iter().filter_map(|name| name.to_str()) {
         let ir = all(&["lower", "--emit", "ir", name]);
         assert!(!ir.lines().any(|line| line.starts_with("::") || line.starts_with("bad")), "{ir}");
@@ -163,7 +163,7 @@ fn lines_of_a_batch_are_its_own() {
     assert!(text.lines().all(|line| line.starts_with("error: ")), "{text}");
 }
 
-/// The bytes of a name with escapes.
+/// The bytes of a name that is printed with escapes.
 #[cfg(target_os = "linux")]
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -239,7 +239,7 @@ fn names_are_told_without_loss() {
         suites.map(|suite| unescaped(suite.attribute("name").expect("a name"))).collect();
     assert_eq!(told, bytes);
 
-    // GitHub's format cannot express bytes, so names are only kept distinct there.
+    // GitHub's format cannot express bytes, so names must only stay distinct.
     let github = report("github");
     let told: BTreeSet<&str> =
         github.lines().map(|line| line.split_once(',').expect("a comma").0).collect();
@@ -275,7 +275,7 @@ fn programs_read_exact_messages() {
 
 #[test]
 fn labels_stand_under_their_token() {
-    // Characters of one, two and three bytes, all shown one column wide.
+    // The hidden characters have one, two or three bytes; each is shown one column wide.
     for hidden in
         ["", "\u{1b}", "\u{7f}\u{9b}", "\u{202e}\u{2066}", "\u{61c}\u{85}\u{200f}\u{fffe}"]
     {
@@ -284,16 +284,16 @@ fn labels_stand_under_their_token() {
         let at = shown.iter().position(|line| line.contains("[a]")).expect("an excerpt");
         let column =
             |line: &str, what: &str| line[..line.find(what).expect("it is there")].chars().count();
-        // The mark stands under the middle of three columns.
+        // The mark under `[a]` starts in the same column.
         assert_eq!(column(shown[at], "[a]"), column(shown[at + 1], "─┬─"), "{}", run.stdout);
         let marks = shown[at].chars().filter(|c| "?¿\u{fffd}".contains(*c)).count();
         assert_eq!(marks, hidden.chars().count());
     }
 }
 
-// Differences.
+// Diffs.
 
-/// The text after a unified diff of one file, or nothing if the diff does not fit.
+/// Applies a unified diff of one file and returns the new text; `None` if the diff does not fit.
 fn applied(diff: &[u8], old: &[u8]) -> Option<Vec<u8>> {
     let mut diff = diff.split_inclusive(|&b| b == b'\n').skip(2).peekable();
     let mut old = old.split_inclusive(|&b| b == b'\n');
@@ -378,7 +378,7 @@ fn diffs_apply_byte_for_byte() {
     ];
     let mut changed = 0;
     for text in texts {
-        // Many lines around it, so that hunks have line numbers.
+        // The text with many lines around it, so that line numbers in the diff are large.
         let far: Vec<u8> = [&b"// line\n".repeat(20)[..], text, &b"\n// line".repeat(9)].concat();
         for text in [text.to_vec(), far] {
             for [shows, makes] in commands {
@@ -520,7 +520,7 @@ fn junit_fails_what_the_run_fails() {
             let fails = error || warning && !deny.is_empty();
             assert_eq!(run.status, i32::from(fails), "{text}");
             assert_eq!(failures(&run.stdout).is_empty(), !fails, "{}", run.stdout);
-            // Findings that fail nothing are reported, too.
+            // The report also has the findings that fail nothing.
             let told = run.stdout.matches("<testcase name=\"V").count();
             assert!(told > 0, "{}", run.stdout);
             let passed = run.stdout.matches("<system-out>").count();
@@ -540,7 +540,7 @@ fn gitlab_gets_what_it_documents() {
         json(&run.stdout).as_array().expect("an array").clone()
     };
     let found = issues(&[]);
-    // The format is documented on docs.gitlab.com, as the Code Quality report format.
+    // The format is GitLab's Code Quality report, documented on docs.gitlab.com.
     for issue in &found {
         for field in ["description", "check_name", "fingerprint"] {
             assert!(issue[field].as_str().is_some_and(|text| !text.is_empty()), "{issue}");
@@ -604,7 +604,7 @@ fn json_names_rules_and_their_pages() {
     for record in records {
         let code = vptx::Code::find(record["code"].as_str().expect("a code")).expect("a code");
         assert_eq!(record["name"], code.name());
-        // The crate's documentation, in which each code has its page.
+        // The address is the page of the code in the crate's documentation.
         let page =
             format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{code:?}");
         assert_eq!(record["url"], page);
@@ -614,12 +614,12 @@ fn json_names_rules_and_their_pages() {
 #[test]
 fn statistics_for_programs() {
     let folder = Folder::new("output-statistics");
-    // The second finding of the same rule has no safe fix.
+    // Of three findings of one rule, the last has no safe fix.
     folder.write("a.ptx", format!("{BAD}{LOOSE}{LOOSE}vadd.u32.u32.u64 d, a, b;\n"));
     let run = vptx_in(&folder.0, &["check", "--statistics", "--format", "json"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (1, ""));
     let mut schema = schema("diagnostic.schema.json");
-    // Each line is a count in place of a finding.
+    // Each line of the statistics is a count, not a finding.
     let finding = ["$ref", "unevaluatedProperties", "required", "description"];
     schema.as_object_mut().expect("an object").retain(|key, _| !finding.contains(&&**key));
     schema["$ref"] = "#/$defs/count".into();
@@ -666,7 +666,7 @@ fn reports_go_to_a_file() {
     assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 2);
     let run = vptx_in(&folder.0, &["check", "--statistics", "-o", "report", "-q"], b"");
     assert_eq!((run.stdout.as_str(), read("report").lines().count()), ("", 2));
-    // Fixed findings go on.
+    // The fixed text still goes to standard output.
     let run = vptx_in(&folder.0, &["check", "--fix", "-o", "report", "-"], LOOSE.as_bytes());
     assert_eq!(run.stdout, "vadd.s32.s32.s32 d, a, b;\n");
     assert_eq!(read("report"), "");
@@ -742,7 +742,7 @@ fn reports_go_through_links_and_to_devices() {
     assert_eq!(check("/dev/stdout").stdout, report);
 }
 
-// Bounds.
+// Limits.
 
 #[test]
 fn long_tokens_are_quoted_in_part() {

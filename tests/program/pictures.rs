@@ -27,7 +27,7 @@ fn assert_is_drawn(name: &str, picture: &str) {
     assert!(drawn == picture, "VPTX_PICTURES=1 draws docs/pictures/{name} again");
 }
 
-/// The command in the book.
+/// The picture is the output of a command in the book.
 #[test]
 fn lanes_are_drawn_as_printed() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/evaluating.md")).expect("a page");
@@ -42,7 +42,7 @@ fn lanes_are_drawn_as_printed() {
     assert_is_drawn("lanes.svg", &vptx(&arguments, "").stdout);
 }
 
-/// The command in the book.
+/// The picture is the output of a command in the book.
 #[test]
 fn blocks_are_drawn_as_printed() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/library/flow.md")).expect("a page");
@@ -51,8 +51,8 @@ fn blocks_are_drawn_as_printed() {
     assert_is_drawn("blocks.svg", &vptx(&arguments, "").stdout);
 }
 
-/// The picture has the blocks and branches of the graph for Graphviz. Blocks and what is beside them
-/// do not overlap.
+/// The picture has the same basic blocks and branches as the graph for Graphviz. Its blocks, the
+/// lines and the texts beside them do not overlap.
 #[test]
 fn pictures_of_blocks_show_the_graph() {
     let folder = Path::new(ROOT).join("fixtures/kernels");
@@ -66,7 +66,7 @@ fn pictures_of_blocks_show_the_graph() {
         let dot = vptx(&["tree", "--flow", "dot", path], "").stdout;
         let svg = vptx(&["tree", "--flow", "svg", path], "").stdout;
         let document = roxmltree::Document::parse(&svg).expect("XML");
-        // Functions come one after the other, and each counts its blocks from 0.
+        // The functions come one after the other; the block numbers of each start at 0.
         let (mut function, mut edges, mut blocks) = (0, Vec::new(), 0);
         let mut bottom = 0;
         let mut ways: Vec<(usize, usize, usize)> = Vec::new();
@@ -83,7 +83,7 @@ fn pictures_of_blocks_show_the_graph() {
             } else if node.has_attribute("data-from") {
                 let (from, to) = (number("data-from"), number("data-to"));
                 edges.push(format!("    f{function}_b{from} -> f{function}_b{to}"));
-                // A branch to or from afar: `M right start H way V end H right`.
+                // A branch to a distant block is a path `M right start H way V end H right`.
                 let line: Vec<&str> =
                     node.attribute("d").unwrap().split(['M', 'H', 'V', ' ']).collect();
                 if let [_, _, start, way, end, _] = line[..] {
@@ -135,7 +135,7 @@ fn only_instructions_are_drawn() {
         let run = vptx(&[&["eval", text, "a=1", "b=2", "c=3"], wrong].concat(), "");
         assert_eq!((run.status, &*run.stdout), (2, ""), "{wrong:?}");
     }
-    // Each meaning is drawn.
+    // Each semantics has its picture.
     let all = ["eval", "vset.u32.s32.le d.h1, a, b.b2, c", "a=3", "b=-1", "c=5"];
     let all = vptx(&[&all[..], &["--semantics", "all", "--trace", "--format", "svg"]].concat(), "");
     assert_eq!(all.stdout.matches("data-box=\"d.h1\"").count(), 2, "{}", all.stdout);

@@ -87,14 +87,15 @@ fn sources_and_a_header() {
     assert_eq!(folder.read("src/notes.txt"), SOURCE);
     let header = folder.read("src/vptx_video.h");
     assert_eq!(header.matches("#define VPTX_HAS_").count(), 1);
-    // A second run changes nothing, the header neither.
+    // A second run changes neither the sources nor the header.
     let again = port(&folder, &["--to", "hip", "--check", "src"], "");
     assert_eq!((again.status, again.stdout.as_str()), (0, ""));
     assert_eq!(again.stderr, "0 asm statements to port in 4 files\n");
     let again = port(&folder, &["--to", "hip", "src"], "");
     assert_eq!(again.status, 0);
     assert_eq!(folder.read("src/vptx_video.h"), header);
-    // New statements add functions, also of wide integers; the others stay.
+    // A new statement adds functions to the header, also functions of wide integers; the other
+    // functions stay.
     let more = "vshl.u32.u32.u32.clamp.add %0, %1, %2, %0;";
     let more = SOURCE.replace("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;", more);
     folder.write("src/c.cu", more.replace("sad", "shifted"));
@@ -121,7 +122,8 @@ fn the_header_may_be_anywhere() {
     let run = port(&folder, &["--to", "c", "--header", "src/video.h", "src/a.cu"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(folder.read("src/a.cu"), new_source("video.h"));
-    // Nothing is written over another file, or without a header.
+    // The program overwrites no foreign file as its header, and ports nothing if it cannot write
+    // the header.
     for (header, why) in [
         ("mine.h", "vptx did not write"),
         ("missing/video.h", "no such file"),
@@ -157,7 +159,7 @@ fn what_stays_is_told() {
         run.stderr,
         "0 asm statements ported in 3 files, 2 left; not read: made by macros 1\n"
     );
-    // CUDA has all PTX.
+    // For CUDA, statements with other PTX instructions stay, because CUDA compiles them.
     let run = port(&folder, &[&["--to", "cuda", "--quiet"], &both[..]].concat(), "");
     assert_eq!(
         (run.status, run.stdout.as_str(), run.stderr.as_str()),
@@ -190,7 +192,7 @@ fn other_bytes_stay() {
     let expected = format!("// \u{e9}\r\n{}", new_source("vptx_video.h").replace('\n', "\r\n"));
     let expected: Vec<u8> = expected.chars().map(|c| c as u8).collect();
     assert_eq!(fs::read(folder.0.join("latin.cu")).unwrap(), expected);
-    // Inside of a statement they cannot be carried over.
+    // Bytes inside of an `asm` statement that are not UTF-8 cannot be ported.
     let inside: Vec<u8> =
         SOURCE.replace("asm(", "asm(/* \u{e9} */").chars().map(|c| c as u8).collect();
     folder.write("inside.cu", &inside);
@@ -237,7 +239,7 @@ fn links_and_special_files() {
     let run = port(&folder, &["--to", "c", "src"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(folder.read("real/a.cu"), SOURCE);
-    // A named link is followed, and stays.
+    // The program follows a link that the user names; the link stays a link.
     let run = port(&folder, &["--to", "c", "--header", "real", "src/link.cu"], "");
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(folder.read("real/a.cu"), new_source("vptx_video.h"));
@@ -245,7 +247,7 @@ fn links_and_special_files() {
     let run = port(&folder, &["--to", "c", "/dev/null"], "");
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
-    // A pipe as header is refused, not read.
+    // The program refuses a pipe as header and does not read it.
     folder.write("real/a.cu", SOURCE);
     let made = std::process::Command::new("mkfifo").arg(folder.0.join("pipe.h")).status();
     assert!(made.expect("mkfifo").success());
@@ -262,7 +264,7 @@ fn make_read_only(folder: &Folder, name: &str) {
     fs::set_permissions(&path, permissions).unwrap();
 }
 
-/// The summary counts what was written.
+/// The summary counts only statements that were written.
 #[test]
 fn what_cannot_be_written_is_not_ported() {
     let folder = Folder::new("port-read-only");
@@ -300,7 +302,7 @@ fn a_check_writes_nothing() {
         assert_eq!(port(&folder, arguments, "").status, 1, "{arguments:?}");
         assert_eq!((folder.read("a.cu").as_str(), names(&folder)), (SOURCE, vec!["a.cu".into()]));
     }
-    // What would become of standard input is not printed.
+    // With `--check`, the ported text of standard input is not printed.
     let run = port(&folder, &["--to", "c", "--check", "-"], SOURCE);
     assert_eq!((run.status, run.stdout.contains("__device__")), (1, false), "{}", run.stdout);
 }

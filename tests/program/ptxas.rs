@@ -1,4 +1,4 @@
-//! `vptx ptxas` in front of a ptxas that is a script.
+//! `vptx ptxas` with a script in the place of the real ptxas.
 #![cfg(unix)]
 
 use std::ffi::{OsStr, OsString};
@@ -32,14 +32,14 @@ const MODULE: &str = "\
 }
 ";
 
-/// The module as ptxas gets it: one machine instruction computes the minima of halves.
+/// The module that ptxas gets: one machine instruction computes the minima of halves.
 fn rewritten() -> String {
     let old = "@p vmin2.s32.s32.s32 d, // not a line less\n        a, b, c;";
     MODULE.replace(old, "@p min.s16x2 d, a, b;\n")
 }
 
-/// Prints its process, writes its last argument and what that names beside itself, and
-/// names it on standard error.
+/// A script for ptxas. It writes its arguments and the text of its last argument to files beside
+/// itself, prints its process id, and names its last argument on standard error.
 const FAKE: &str = r#"
 here=$(dirname "$0")
 for last; do :; done
@@ -49,7 +49,7 @@ echo "$$"
 echo "ptxas $last, line 3; warning : odd" >&2
 "#;
 
-/// A folder with a real ptxas, which is a script, and a link to vptx.
+/// A folder with a "real" ptxas, which is a script, and a link named `ptxas` to vptx.
 struct Place(Folder);
 
 impl Place {
@@ -78,7 +78,7 @@ impl Place {
         fs::read_to_string(self.path("real/text")).expect("a text")
     }
 
-    /// A call of `links/ptxas`, with folders in PATH.
+    /// A call of `links/ptxas`, where `PATH` has these folders.
     fn command(&self, folders: &[&str], arguments: &[impl AsRef<OsStr>]) -> Command {
         let usual = ["/usr/bin", "/bin"].map(PathBuf::from);
         let path = folders.iter().map(|name| self.path(name)).chain(usual);
@@ -103,7 +103,7 @@ impl Place {
         self.command(&["links", "real"], arguments).output().expect("it starts")
     }
 
-    /// The reports in a file, which are all whole.
+    /// The reports in a file. Each must follow the schema.
     fn reports(&self, name: &str) -> Vec<Value> {
         let schema = jsonschema::validator_for(&schema("ptxas.schema.json")).unwrap();
         let text = fs::read_to_string(self.path(name)).unwrap();
@@ -190,7 +190,7 @@ fn ptxas_takes_the_place_of_this_process() {
     assert_eq!((run.status.code(), place.text()), (Some(0), rewritten()));
 }
 
-/// It is asked to use huge pages, unless the user has settings of the C library.
+/// ptxas is asked to use huge pages, unless the user has set tunables of the C library.
 #[cfg(target_os = "linux")]
 #[test]
 fn ptxas_uses_huge_pages() {
@@ -259,7 +259,7 @@ fn odd_modules_stay_and_it_is_said_once() {
         );
         assert_eq!(run.status.code(), Some(0));
         match err(&run).split_once("vptx: ") {
-            // Errors come first, as `check` shows them.
+            // The errors come before the other messages, as `check` shows them.
             Some((errors, rest)) if name == "wrong.ptx" => {
                 assert_eq!(all.strip_prefix("vptx: "), Some(rest));
                 let check = Command::new(VPTX)
@@ -275,10 +275,10 @@ fn odd_modules_stay_and_it_is_said_once() {
         let (got, given) = (fs::read(place.path("real/text")), fs::read(place.path(name)));
         assert_eq!(got.unwrap(), given.unwrap());
     }
-    // ptxas itself says this.
+    // vptx leaves the message about a missing file to ptxas.
     let run = place.run(&["missing.ptx"]);
     assert!(run.status.code() == Some(255) && !err(&run).contains("vptx:"), "{}", err(&run));
-    // A pipe is read once, by ptxas.
+    // Only ptxas reads a pipe, since a pipe can be read only once.
     assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
     let child = place.command(&["links", "real"], &["pipe"]).spawn().unwrap();
     fs::write(place.path("pipe"), MODULE).unwrap();
@@ -287,7 +287,7 @@ fn odd_modules_stay_and_it_is_said_once() {
     assert!(err(&run).contains("`pipe` unchanged: it is not a regular file"), "{}", err(&run));
 }
 
-/// A ptxas that does something to texts that are rewritten.
+/// A script for ptxas that does something if it gets a rewritten text.
 fn but_new(what: &str) -> String {
     format!("for last; do :; done\ngrep -q vmin2 \"$last\" || {{ echo new >&2; {what}; }}\n{FAKE}")
 }
@@ -306,7 +306,7 @@ fn a_refused_text_is_given_as_it_was() {
         assert_eq!(reports[0]["inputs"][0]["rewritten"], 0);
         assert_eq!(reports[0]["fallback"], "it refuses the new text of a module");
     }
-    // The module is wrong: only ptxas says so.
+    // If the module itself is wrong, only ptxas reports it.
     let place = Place::new("wrong", "echo bad >&2; exit 3");
     let run = place.run(&["a.ptx"]);
     assert_eq!((run.status.code(), &*err(&run)), (Some(3), "bad\n"));
@@ -317,7 +317,7 @@ fn it_ends_as_ptxas_does() {
     let place = Place::new("signal", &but_new("echo out $last; kill -TERM $$"));
     let run = place.run(&["a.ptx"]);
     assert_eq!(run.status.signal(), Some(15));
-    // Nothing of what it printed is lost.
+    // All output of ptxas before the signal is kept.
     assert_eq!((&*run.stdout, &*err(&run)), (&b"out a.ptx\n"[..], "new\n"));
     place.program("real/ptxas", "kill -SEGV $$");
     assert_eq!(place.run(&["a.ptx"]).status.signal(), Some(11));
@@ -325,7 +325,7 @@ fn it_ends_as_ptxas_does() {
     let mut command = place.command(&["links", "real"], &["plain.ptx"]);
     assert_eq!(command.env("VPTX_REPORT", "r").output().unwrap().status.signal(), Some(11));
     assert_eq!(place.reports("r")[0]["signal"], 11);
-    // Much on both streams at once.
+    // ptxas writes much to both streams at once.
     let much = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo $1$1$1$1$1$1$1$1$1$1$1$1; \
                 echo $1$1$1$1$1$1$1$1$1$1$1$1 >&2; done";
     place.program("real/ptxas", much);
@@ -333,11 +333,11 @@ fn it_ends_as_ptxas_does() {
     assert!(run.stdout.len() > 500_000 && run.stderr == run.stdout);
 }
 
-/// A program that cannot be started refuses nothing.
+/// If ptxas cannot be started, this does not count as a refusal of the new text.
 #[test]
 fn a_ptxas_that_cannot_be_started_is_told_apart() {
     let place = Place::new("not-started", FAKE);
-    // The system takes words of up to 128 KiB. The new text is longer than the old one.
+    // The system accepts arguments of up to 128 KiB. Only the new text is longer.
     let longer = MODULE.replace("vmin2.s32.s32.s32", "vavrg4.u32.u32.u32");
     let text = format!("{longer}//{}", "x".repeat((128 << 10) - 3 - longer.len()));
     place.program("real/ptxas", "echo real");
@@ -347,7 +347,7 @@ fn a_ptxas_that_cannot_be_started_is_told_apart() {
     let said = format!("vptx: ptxas got all modules unchanged: {why}\n");
     assert_eq!((run.status.code(), &*run.stdout, err(&run)), (Some(0), &b"real\n"[..], said));
     assert_eq!(place.reports("r.json")[0]["fallback"], why);
-    // A script for a program that is not there.
+    // The interpreter of this script does not exist.
     let path = place.path("real/ptxas");
     fs::write(&path, "#!/no/such/program\n").unwrap();
     for name in ["a.ptx", "plain.ptx"] {
@@ -357,7 +357,7 @@ fn a_ptxas_that_cannot_be_started_is_told_apart() {
     }
 }
 
-/// A bug in vptx does not end a build.
+/// After a bug in vptx, the build goes on with the unchanged module.
 #[cfg(debug_assertions)]
 #[test]
 fn a_module_stays_after_a_panic() {
@@ -390,7 +390,7 @@ fn the_real_ptxas_is_searched() {
     symlink(place.path("real"), place.path("cuda/bin")).unwrap();
     assert!(with("CUDA_HOME", &place.path("cuda")).status.success());
 
-    // Others that lead back: a copy, and a script.
+    // Other programs named `ptxas` that call vptx again: a copy, and a script.
     fs::create_dir(place.path("copy")).unwrap();
     fs::copy(VPTX, place.path("copy/ptxas")).unwrap();
     place.program("script/ptxas", &format!("exec '{VPTX}' ptxas -- \"$@\""));
@@ -403,7 +403,7 @@ fn the_real_ptxas_is_searched() {
     let script = place.path("script/ptxas");
     assert_eq!(with("VPTX_PTXAS", &script).status.code(), Some(2));
 
-    // Under another name, that name is searched first.
+    // If the link has another name, a ptxas of that name is searched first.
     symlink(VPTX, place.path("links/ptxas-blackwell")).unwrap();
     place.program("real/ptxas-blackwell", "echo blackwell");
     let mut command = Command::new(place.path("links/ptxas-blackwell"));
@@ -438,7 +438,7 @@ fn ptxas_ends_when_vptx_is_killed() {
         let state = PathBuf::from(format!("/proc/{}/stat", started.trim()));
         wait_for("it ends", || {
             let text = fs::read_to_string(&state).unwrap_or_default();
-            // Nobody may fetch the status of an orphan.
+            // An orphan may stay a zombie, because possibly no process fetches its status.
             (text.is_empty() || text.contains(") Z ")).then_some(())
         });
         assert!(!place.path("b.cubin").exists() && !place.path("r.json").exists());
@@ -447,12 +447,13 @@ fn ptxas_ends_when_vptx_is_killed() {
 
 const MERGE: &str = "vadd.s32.s32.s32 d.h1, a.h1, b.h0, c;";
 
-/// A ptxas with an answer to `--version`, beside which the file `asked` appears then.
+/// A script for ptxas that answers `--version`, and then makes the file `asked` beside itself.
 fn with_version(answer: &str) -> String {
     format!("case $1 in --version) touch \"$(dirname \"$0\")/asked\"; {answer};; esac{FAKE}")
 }
 
-/// Results of merges into `.h1` depend on the release, which is asked for only then.
+/// Results of merges into `.h1` depend on the release of ptxas. vptx asks for the release only if a
+/// module has such merges.
 #[test]
 fn the_semantics_is_that_of_the_real_ptxas() {
     let (old, new) = ("ptxas-12", "ptxas-13");
@@ -482,7 +483,7 @@ fn the_semantics_is_that_of_the_real_ptxas() {
     }
 }
 
-/// Nor does the question take anything from standard input.
+/// The question for the release takes nothing from standard input.
 #[test]
 fn a_module_stays_if_ptxas_does_not_tell_its_release() {
     let answers = [
@@ -531,7 +532,7 @@ fn reports_are_whole() {
     for report in &reports {
         assert_eq!((&report["status"], &report["arch"]), (&0.into(), &"sm_90".into()));
         let [one, other] = &report["inputs"].as_array().unwrap()[..] else { panic!("{report}") };
-        // The manual's figures of ptxas: docs/rewriting/savings.md.
+        // The same numbers are in docs/rewriting/savings.md.
         assert_eq!([&one["instructions"], &one["before"], &one["after"]], [1, 9, 1]);
         assert_eq!((&one["name"], &other["name"]), (&"a.ptx".into(), &"plain.ptx".into()));
         assert_eq!((&other["instructions"], &other["fallback"]), (&0.into(), &Value::Null));

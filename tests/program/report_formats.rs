@@ -12,18 +12,18 @@ use vptx::analysis::check;
 use vptx::check::CheckOptions;
 use vptx::diagnostic::{Applicability, Fix};
 
-/// A note, reported if costs are requested.
+/// A module with a note that is reported only with `--costs`.
 const COSTLY: &str = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 e) {\n\
     vavrg4.u32.u32.u32 d, e, d, d;\n}\n";
 
-/// All findings that exist.
+/// A run that reports every kind of finding.
 const ALL: [&str; 3] = ["check", "--costs", "fixtures/diagnostics"];
 
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A run with a format.
+/// Runs the program with a `--format`.
 fn formatted(arguments: &[&str], format: &str, stdin: &str) -> Run {
     let run = vptx(&[arguments, &["--format", format]].concat(), stdin);
     assert_eq!(run.stderr, "", "{arguments:?}");
@@ -53,7 +53,7 @@ fn rules(run: &Value) -> &[Value] {
     run["tool"]["driver"]["rules"].as_array().expect("rules")
 }
 
-/// A list that may be left out.
+/// A list that may be absent; then empty.
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).map_or(&[], |list| list.as_array().expect("a list"))
 }
@@ -72,7 +72,8 @@ fn offset(text: &str, line: &Value, column: &Value) -> usize {
     before + characters.map(char::len_utf8).sum::<usize>()
 }
 
-/// The bytes of a region, which it gives in two ways.
+/// The range of bytes of a region. The region gives it by lines and columns and by bytes, which
+/// must agree.
 fn range(text: &str, region: &Value) -> std::ops::Range<usize> {
     let start = offset(text, &region["startLine"], &region["startColumn"]);
     let end = offset(text, &region["endLine"], &region["endColumn"]);
@@ -81,12 +82,12 @@ fn range(text: &str, region: &Value) -> std::ops::Range<usize> {
     start..end
 }
 
-/// The text after a fix, applied by lines and columns like in an editor.
+/// The text after a fix, which is applied by lines and columns as an editor does.
 fn fixed(text: &str, fix: &Value) -> String {
     let mut text = text.to_string();
     let changes = fix["artifactChanges"].as_array().expect("changes");
     assert_eq!(changes.len(), 1);
-    // From the end, so that earlier places stay valid.
+    // Replacements are applied from the end of the text, so that earlier positions stay valid.
     for replacement in changes[0]["replacements"].as_array().expect("replacements").iter().rev() {
         let range = range(&text, &replacement["deletedRegion"]);
         let inserted = replacement["insertedContent"]["text"].as_str().expect("text");
@@ -127,7 +128,7 @@ fn sarif_says_what_json_says() {
             range(text, region);
         }
 
-        // In JSON, the finding's own label comes first, if it has one.
+        // In JSON, the label of the finding itself, if any, is the first label.
         let own = location.get("message").is_some();
         let labels = record["labels"].as_array().expect("labels");
         let related = list(result, "relatedLocations");
@@ -199,7 +200,7 @@ fn sarif_rules_are_those_that_occur_and_explained() {
         assert_eq!(rule["help"]["text"], rule["help"]["markdown"]);
         let summary = rule["fullDescription"]["text"].as_str().expect("a summary");
         assert!(!summary.is_empty() && !summary.contains(['#', '\n']), "{summary}");
-        // The fields that GitHub takes.
+        // GitHub limits the length of this field.
         assert!(summary.len() < 1024);
     }
     let one = sarif(&["check", "-"], BAD);
@@ -212,7 +213,7 @@ fn sarif_without_findings_is_a_whole_document() {
     assert_eq!((results(&run).len(), rules(&run).len()), (0, 0));
     assert_eq!(run["tool"]["driver"]["name"], "vptx");
     assert_eq!(run["tool"]["driver"]["version"], env!("CARGO_PKG_VERSION"));
-    // Nothing could be read; another place says so.
+    // No file could be read; the message about it is not part of the results.
     let run = vptx(&["check", "--format", "sarif", "no-such-file.ptx"], "");
     assert_eq!(run.status, 2);
     assert_eq!(parse(&run.stdout)["runs"][0]["results"], Value::Array(Vec::new()));
@@ -258,13 +259,13 @@ fn sarif_fingerprints_stay_when_lines_move() {
     };
     let text = format!("{BAD}{ODD}{BAD}");
     let before = fingerprints(&text);
-    // Equal lines are distinguished by their number.
+    // Equal lines have different fingerprints, since the fingerprints also count equal lines.
     assert!(before.len() >= 3);
     assert_eq!(before.iter().collect::<BTreeSet<_>>().len(), before.len());
     assert_eq!(fingerprints(&format!("// new\n\n{GOOD}{text}")), before);
     assert_eq!(fingerprints(&text.replace("vadd", "\t  vadd")), before);
     assert_ne!(fingerprints(&text.replace(" a,", " e,")), before);
-    // Two findings of one rule on one line.
+    // One line has two findings of one rule.
     let twice = fingerprints("vadd.u32.u32.u32 d, [a], [b];");
     assert_eq!(twice.len(), 2);
     assert_ne!(twice[0], twice[1]);
@@ -289,8 +290,8 @@ fn schema() -> PathBuf {
 #[ignore = "needs the schema: cargo xtask sarif-schema"]
 fn sarif_follows_its_schema() {
     let schema = fs::read_to_string(schema()).expect("cargo xtask sarif-schema was run");
-    // This pattern for languages is not a valid regular expression. Later versions by
-    // OASIS fix it like this.
+    // This pattern for languages is not a valid regular expression. Later versions of the schema by
+    // OASIS have the pattern that replaces it here.
     let broken = "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$";
     let schema = schema.replace(broken, "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$");
     let validator = jsonschema::options()
@@ -306,7 +307,7 @@ fn sarif_follows_its_schema() {
         results(&document["runs"][0]).len()
     };
     let root = Path::new(ROOT);
-    // The schema can fail.
+    // The schema rejects a wrong report.
     assert!(!validator.is_valid(&parse(r#"{"version":"2.1.0","runs":[{"results":[]}]}"#)));
 
     assert!(validate(&ALL, "", root) > 100);
@@ -466,7 +467,7 @@ fn junit_report() {
     "#);
 }
 
-/// The suites of a report, read by a parser that is independent of the writer.
+/// The suites of a report, read by an independent XML parser.
 fn suites<'a>(document: &'a roxmltree::Document) -> Vec<roxmltree::Node<'a, 'a>> {
     let root = document.root_element();
     assert!(root.has_tag_name("testsuites"));
@@ -539,7 +540,7 @@ fn hooks_start_commands_that_exist() {
     let entries: Vec<&str> =
         hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: vptx ")).collect();
     assert_eq!(entries, ["check", "fmt"]);
-    // The book has a configuration of the same hooks.
+    // The book shows a configuration with the same hooks.
     let guide = fs::read_to_string(Path::new(ROOT).join("docs/start/ci.md")).expect("a page");
     for line in hooks.lines().filter(|line| line.contains("files: ") || line.contains("id: ")) {
         assert!(guide.lines().any(|it| it.trim() == line.trim()), "{line}");
@@ -548,7 +549,7 @@ fn hooks_start_commands_that_exist() {
         assert!(hooks.contains(&format!("- id: vptx-{entry}\n")));
         let run = vptx(&[entry, "--help"], "");
         assert_eq!(run.status, 0);
-        // The hook gets the files that changed.
+        // The hook calls the command with the names of the changed files.
         assert!(run.stdout.contains("FILES"), "{}", run.stdout);
     }
 }

@@ -32,7 +32,7 @@ fn one_instruction() {
     insta::assert_snapshot!("differs", of("vadd.u32.u32.u32.sat d, a, b;", &sm_90));
     let manual = ["--target", "sm_120", "--semantics", "manual"];
     insta::assert_snapshot!("manual", of("vadd.u32.u32.u32.sat d, a, b;", &manual));
-    // Nothing was measured on this target.
+    // For this target, no costs were measured.
     insta::assert_snapshot!(
         "old",
         of("vmax4.u32.s32.u32.sat d.b31, a, b.b7777, c;", &["--target", "sm_72"])
@@ -82,7 +82,7 @@ fn a_module() {
     );
 }
 
-/// Four instructions that fill a word, in a file that was written for it.
+/// In a file written by hand, four instructions that fill a word become one.
 #[test]
 fn several_as_one() {
     let path = "fixtures/regions/hand.ptx";
@@ -101,7 +101,7 @@ fn several_as_one() {
         rest.split(' ').next().expect("a number").parse().expect("a number")
     };
     assert!(after(&run.stderr) < after(&single.stderr));
-    // One block for each word, or one for each instruction.
+    // There is one block for each word; with `--only single`, one for each instruction.
     assert_eq!(run.stdout.matches(".reg .b32 %vptx_r<").count(), 3);
     assert!(single.stdout.matches(".reg .b32 %vptx_r<").count() > 3);
     let comments = lower(&["--comments", "--quiet"]);
@@ -114,7 +114,7 @@ fn several_as_one() {
 #[test]
 fn nothing_else_changes() {
     let folder = Folder::new("rewrite-bytes");
-    // Line ends, other encodings and escapes pass through.
+    // Line ends, bytes that are not UTF-8, and escape characters stay unchanged.
     let module = MODULE.replace('\n', "\r\n").replace("stays a line", "\u{1b}[1m \u{e9}");
     let latin: Vec<u8> = module.chars().map(|c| c as u8).collect();
     folder.write("latin.ptx", &latin);
@@ -138,7 +138,7 @@ fn errors_are_left_alone_and_reported() {
     assert!(run.stdout.contains("    vadd.u32.u32 d, a, b;\n"), "{}", run.stdout);
     assert!(run.stdout.contains("min.s16x2"), "{}", run.stdout);
     assert!(run.stderr.contains("error[V104]"), "{}", run.stderr);
-    // Instructions that need a newer target than the module's.
+    // The rewritten module must not need a newer target than its own.
     let old = MODULE.replace(".target sm_90", ".target sm_30");
     let run = vptx(&["rewrite", "--all", "--target", "sm_90", "-"], &old);
     assert!(!run.stdout.contains("min.s16x2"), "{}", run.stdout);
@@ -152,8 +152,8 @@ fn module(version: &str, target: &str, body: &str) -> String {
     )
 }
 
-/// The measured sequence has `cvt.pack`, which PTX 6.0 lacks. The replacement written
-/// instead has no measured cost.
+/// The measured sequence has `cvt.pack`, which PTX 6.3 lacks. The sequence that is written instead
+/// has no measured cost.
 #[test]
 fn only_what_was_measured_has_a_cost() {
     let sat = "    vadd2.s32.s32.s32.sat d, a, b, c;";
@@ -167,7 +167,7 @@ fn only_what_was_measured_has_a_cost() {
     let old = vptx(&emit, &module("6.3", "sm_75", sat));
     assert!(!old.stdout.contains("cvt.pack"), "{}", old.stdout);
     assert_eq!(old.stderr, "1 of 1 video instruction rewritten; the new PTX was not measured\n");
-    // Such an instruction is counted separately.
+    // An instruction without a measured cost is counted separately.
     let average = "    vavrg4.u32.u32.u32 d, a, b, c;";
     let both = vptx(&emit, &module("6.3", "sm_75", &format!("{sat}\n{average}")));
     assert_eq!(
@@ -175,12 +175,13 @@ fn only_what_was_measured_has_a_cost() {
         "2 of 2 video instructions rewritten: 31 → 3 machine instructions on sm_90, for the 1 \
          that were measured\n"
     );
-    // So is one with a constant, because only registers were measured.
+    // An instruction with a constant is counted separately, too, because only registers were
+    // measured.
     let constant = format!("{average}\n    vadd.u32.u32.u32.sat d, a, 5;");
     let run = vptx(&[&emit[..], &["--all"]].concat(), &module("8.0", "sm_90", &constant));
     assert!(run.stderr.contains("rewritten: 31 → 3 machine"), "{}", run.stderr);
     assert!(run.stderr.contains(", for the 1 that were measured"), "{}", run.stderr);
-    // V601 says the same.
+    // V601 reports the same costs.
     let check = |version: &str| {
         let arguments = ["check", "--costs", "--format", "concise", "--target", "sm_90", "-"];
         vptx(&arguments, &module(version, "sm_75", sat)).stdout
@@ -201,12 +202,12 @@ fn what_is_better_kept_is_told() {
     let keep = "// keep it: ptxas 13.5 emits 1 machine instruction for it on sm_90; this PTX was \
                 not measured\n";
     assert!(of(one, &[]).contains(keep), "{}", of(one, &[]));
-    // With the guard it becomes 5; see tests/rewrite.rs.
+    // With the guard, the PTX becomes 5 machine instructions; see tests/rewrite.rs.
     let guarded = of("@p vsub.u32.u32.u32 d, a.h1, b.h1;", &[]);
     let keep = "// keep it: ptxas 13.5 emits 3 machine instructions for it on sm_90, and at most 5 for \
                 this PTX\n";
     assert!(guarded.contains(keep), "{guarded}");
-    // An instruction with another meaning cannot be kept.
+    // If the semantics differs from ptxas', there is no advice to keep the instruction.
     let manual = of("vadd.u32.u32.u32.sat d, a, b;", &["--semantics", "manual"]);
     assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for it"), "{manual}");
     assert!(!of("vavrg4.u32.u32.u32 d, a, b, c;", &[]).contains("keep"));
@@ -239,14 +240,14 @@ fn several_files() {
         assert_eq!(folder.read(name), expected);
     }
     assert_eq!(folder.read("a.ptx"), MODULE);
-    // One input, into a directory that does not exist.
+    // With one input, `-o` may name a directory that does not exist.
     let written = of(&["-o", "newer/out/", "a.ptx"]);
     assert_eq!((written.status, written.stdout.as_str()), (0, ""), "{}", written.stderr);
     assert_eq!(folder.read("newer/out/a.ptx"), expected);
     let run = of(&["-o", "a.ptx/", "b/b.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("cannot create `a.ptx/`"), "{}", run.stderr);
-    // Nothing is written where something would be lost.
+    // Nothing is written if a file would be lost.
     for (arguments, why) in [
         (&["-o", "x", "a.ptx", "b/a.ptx"][..], "would both be written to `x/a.ptx`"),
         (&["-o", "x", "a.ptx", "missing.ptx"], "there is no file `missing.ptx`"),
@@ -308,8 +309,7 @@ fn in_place() {
     let expected = MODULE.replace("@p vmin2.s32.s32.s32 d, a, b, c;", "@p min.s16x2 d, a, b;");
     let expected: Vec<u8> = expected.replace("stays", "\u{e9}").chars().map(|c| c as u8).collect();
     assert_eq!(std::fs::read(folder.0.join("a.ptx")).unwrap(), expected);
-    // A file with errors is left alone; a file without video instructions is not
-    // touched.
+    // A file with errors stays unchanged; a file without video instructions is not even written.
     assert_eq!((folder.read("wrong.ptx"), folder.read("none.ptx")), (wrong, none));
     assert_eq!(modified(), before);
     assert!(run.stderr.contains("vptx: `wrong.ptx` is unchanged: it has errors"), "{}", run.stderr);
@@ -333,7 +333,7 @@ fn what_is_neither_file_nor_instruction() {
     assert!(run.stderr.contains("`vptx explain vadd` explains"), "{}", run.stderr);
 }
 
-/// The status of `--diff` has the meaning that it has in `check`, `fmt` and `port`.
+/// The exit status of `--diff` means the same as in `check`, `fmt` and `port`.
 #[test]
 fn a_diff_is_shown() {
     let folder = Folder::new("rewrite-diff");
@@ -361,7 +361,7 @@ fn a_diff_is_shown() {
     assert_eq!(diff(&["--quiet", "none.ptx"]), (0, String::new(), String::new()));
     let (status, both, _) = diff(&["none.ptx", "a.ptx"]);
     assert_eq!((status, both), (1, stdout));
-    // An error is one without changes, too.
+    // An error in a file sets the status even if nothing changes.
     assert_eq!(diff(&["--target", "sm_60", "bad.ptx"]).0, 1);
     assert_eq!(diff(&["missing.ptx"]).0, 2);
     for more in ["-i", "-o"] {
@@ -379,7 +379,7 @@ fn the_summary_says_why_instructions_stay() {
         assert_eq!(run.status, 0, "{}", run.stderr);
         run.stderr
     };
-    // One machine instruction on sm_90: see what_is_better_kept_is_told.
+    // ptxas makes one machine instruction of it on sm_90: see what_is_better_kept_is_told.
     let kept = "    vabsdiff4.u32.u32.u32.add d, a, b, c;";
     let rewritten = "    vavrg4.u32.u32.u32 d, a, b, c;";
     assert_eq!(
@@ -398,7 +398,7 @@ fn the_summary_says_why_instructions_stay() {
     );
 }
 
-/// The old name of the command.
+/// `lower --emit ptx` is the old name of `rewrite`.
 #[test]
 fn lowering_to_ptx_is_rewriting() {
     let text = "vavrg4.u32.u32.u32 d, a, b, c;";
@@ -411,13 +411,13 @@ fn lowering_to_ptx_is_rewriting() {
     ] {
         assert_eq!(vptx(old, "").stdout, new, "{old:?}");
     }
-    // Behind `--` stand names of files.
+    // Arguments after `--` are names of files.
     assert_eq!(vptx(&["lower", "--", "--emit", "ptx"], "").status, 2);
     let help = vptx(&["lower", "--help"], "").stdout;
     assert!(!help.contains("--emit ptx") && help.contains("`vptx rewrite`"), "{help}");
 }
 
-/// One text of a binary that cannot be written makes the status 2; the others are written.
+/// If one text of a binary cannot be written, the status is 2; the other texts are written.
 #[test]
 fn a_text_of_a_binary_that_cannot_be_written() {
     let folder = Folder::new("rewrite-binary");
@@ -446,7 +446,7 @@ fn a_text_of_a_binary_without_a_target() {
     assert_eq!(std::fs::read_dir(folder.0.join("out")).unwrap().count(), 1);
 }
 
-/// What stays is counted.
+/// Instructions that stay unchanged are counted.
 #[test]
 fn what_the_target_is_too_old_for_is_counted() {
     let shift = "vshl.u32.u32.u32.wrap d, a, a;";

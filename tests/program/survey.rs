@@ -10,7 +10,7 @@ use crate::support::fatbin::{
 };
 use crate::support::program::{Folder, Run, vptx_in};
 
-/// Four video instructions, two of which ptxas computes otherwise than the manual says.
+/// Four video instructions. For two of them, ptxas computes other results than the manual says.
 const VIDEO: &str = "\
 .version 8.5
 .target sm_90
@@ -55,7 +55,7 @@ fn a_table_has_the_texts_with_video_instructions() {
     assert_eq!((none.status, none.stdout.as_str()), (0, nothing));
 }
 
-/// ptxas 13.5 makes 19 machine instructions of `vmin4`, and one of `min.u8x4`.
+/// ptxas 13.5 makes 19 machine instructions of `vmin4`, but only one of `min.u8x4`.
 #[test]
 fn targets_with_instructions_on_bytes_have_costs_of_their_own() {
     let folder = Folder::new("survey-bytes");
@@ -112,7 +112,7 @@ fn json_follows_its_schema() {
     assert_eq!(total["mnemonics"]["vadd4"], 4);
 }
 
-/// Costs are those that `lower` tells.
+/// The costs equal the costs that `rewrite` reports.
 #[test]
 fn costs_are_those_of_lower() {
     let folder = Folder::new("survey-costs");
@@ -188,7 +188,7 @@ fn unreadable_files_are_reported() {
     }
 }
 
-/// A text of a target for which nothing was measured has no costs.
+/// A text has no costs if nothing was measured for its target.
 #[test]
 fn costs_that_were_not_measured_are_no_zeros() {
     let folder = Folder::new("survey-unmeasured");

@@ -44,7 +44,7 @@ fn people_see_a_line_for_each_part() {
     ");
 }
 
-/// The texts of all leaves, and all names with where they are declared.
+/// Collects the texts of all leaves, and each name with the position of its declaration.
 fn leaves(node: &Value, text: &mut String, declared: &mut Vec<(String, u64)>) {
     if let Some(leaf) = node["text"].as_str() {
         assert_eq!(node["start"].as_u64(), Some(text.len() as u64));
@@ -85,7 +85,7 @@ fn json_follows_its_schema() {
     let files = ["ptx/hand", "format", "diagnostics"].into_iter().flat_map(ptx_files);
     for file in files {
         let bytes = fs::read(&file).expect("a file");
-        // A leading binary is no PTX, so the program does not read it as such.
+        // A file that starts with binary bytes is read as PTX only with this option.
         let path = file.to_str().expect("UTF-8");
         let run = vptx(&["tree", path, "--language", "ptx", "--format", "json"], "");
         let tree: Value = serde_json::from_str(&run.stdout).expect(path);
@@ -114,7 +114,7 @@ fn one_function_is_printed() {
     ");
 }
 
-/// The text is one that Graphviz 2.43 draws.
+/// Graphviz 2.43 can draw the text.
 #[test]
 fn blocks_are_drawn_by_graphviz() {
     let module = ".func f;
@@ -188,7 +188,7 @@ fn what_is_not_there_is_told() {
     let run = vptx(&["tree", "nowhere.ptx"], "");
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.starts_with("vptx: cannot read `nowhere.ptx`"), "{}", run.stderr);
-    // A source of another language is no PTX.
+    // A source of another language is refused.
     let source = fixture("asm/syntax.cu");
     let run = vptx(&["tree", source.to_str().unwrap()], "");
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));

@@ -1,4 +1,4 @@
-//! What a check does not read can be seen in every format, and can fail a run.
+//! Every format can show what a check does not read, and a run can fail because of it.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fixtures::schema;
 use crate::support::program::{Folder, Run, vptx_in};
 
-/// Statements that are not read in lines 2, 5 and 7.
+/// A source whose statements in lines 2, 5 and 7 are not read.
 const SOURCE: &str = "\
 __device__ int f(int a, int b) {
   int d; asm(TEXT : \"=r\"(d) : \"r\"(a));
@@ -20,7 +20,7 @@ __device__ int f(int a, int b) {
 }
 ";
 
-/// One in line 3.
+/// A source whose statement in line 3 is not read.
 const PYTHON: &str = "\
 import triton.language as tl
 def f(x, op):
@@ -61,7 +61,7 @@ fn every_format_lists_what_is_not_read() {
     for format in ["human", "json", "sarif", "github", "junit", "gitlab"] {
         let listed = check(&folder, &["--format", format, "--extend-select", "V704", "."]).stdout;
         assert_eq!(listed.matches("not read: an `asm` statement").count(), 4, "{format}: {listed}");
-        // Off by default.
+        // V704 is off by default.
         let silent = check(&folder, &["--format", format, "."]).stdout;
         assert!(!silent.contains("V704"), "{format}: {silent}");
     }
@@ -73,7 +73,7 @@ fn every_format_lists_what_is_not_read() {
         let path = record["path"].as_str().unwrap();
         assert_eq!(format!("{path}:{}:{}", start["line"], start["column"]), place);
     }
-    // A comment accepts one.
+    // A comment suppresses the finding on one statement.
     folder.write("a.cu", SOURCE.replace("(a));\n  asm", "(a)); // vptx: ignore[V704]\n  asm"));
     let run = check(&folder, &["--format", "concise", "--deny", "unread", "a.cu"]);
     assert_eq!((run.status, run.stdout.lines().count()), (1, 2), "{}", run.stdout);

@@ -43,8 +43,9 @@ fn make_measured_classes() -> Classes {
     classes
 }
 
-/// How many statements of ordinary PTX stand for the instructions to measure, by mnemonic and
-/// target; none for those that a target has in hardware. A longer sequence of the same cost is another number here: its cost was not measured.
+/// Counts the statements of ordinary PTX that replace the measured instructions, by mnemonic and
+/// target. Instructions that a target has in hardware add nothing. The recorded counts reveal
+/// sequences whose length changed after their cost was measured.
 pub(crate) fn statements(
     classes: &Classes,
     strategy: impl Fn(&(String, usize), &Instruction, usize) -> Option<Strategy>,
@@ -75,8 +76,8 @@ pub(crate) fn statements(
     text + "\n"
 }
 
-/// Instructions that combine lanes of one register with themselves. They are measured for targets
-/// with instructions on bytes.
+/// Instructions that combine the lanes of a register with lanes of the same register. They are
+/// measured for targets with instructions on bytes.
 pub(crate) fn twice_classes() -> Classes {
     let mut random = Random(2027);
     let mut classes = Classes::new();
@@ -101,7 +102,7 @@ pub(crate) fn twice_classes() -> Classes {
             }
             let d: String = digits.iter().map(|at| char::from(b'0' + *at as u8)).collect();
             let [a, b] = &selectors;
-            // ptxas takes this selector for a type.
+            // ptxas reads this selector as a type.
             if a == "1024" || b == "1024" {
                 continue;
             }
@@ -123,7 +124,7 @@ pub(crate) fn twice_classes() -> Classes {
     classes
 }
 
-/// The whole word, and all parts of it.
+/// The empty selector, which means the whole word, and the selectors of all parts.
 pub(crate) fn parts() -> impl Iterator<Item = &'static str> {
     iter::once("").chain(PARTS)
 }
@@ -170,7 +171,7 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
         let mut pick = || loop {
             let digits: String =
                 (0..lanes).map(|_| char::from(b'0' + random.below(choices) as u8)).collect();
-            // ptxas takes this selector for a type.
+            // ptxas reads this selector as a type.
             if digits != "1024" {
                 return format!(".{letter}{digits}");
             }
@@ -181,7 +182,7 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
             add(format!("{head} d{d}, a, b{b}, c;"), 4);
             add(format!("{head} d{d}, a{a}, b, c;"), 4);
         }
-        // Selectors that make lanes alike.
+        // Selectors that take the same lane for every lane.
         let same = |digit: usize| {
             format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
         };
@@ -201,7 +202,7 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
                     chosen.iter().map(|pair| char::from(b'0' + of(pair) as u8)).collect()
                 };
                 let (a, b) = (digits(|pair| pair.0), digits(|pair| pair.1));
-                // ptxas takes this selector for a type.
+                // ptxas reads this selector as a type.
                 if a != "1024" && b != "1024" {
                     add(format!("{head} d{d}, a.{letter}{a}, b.{letter}{b}, c;"), 3);
                 }

@@ -26,7 +26,7 @@ struct Rule {
     token: bool,
     line: usize,
     body: usize,
-    /// The nesting of the shallowest derivation.
+    /// The nesting of rules in the shallowest derivation.
     height: u32,
 }
 
@@ -45,10 +45,10 @@ enum Node {
 
 #[derive(Clone, Debug)]
 struct Facts {
-    /// Inside a token: nothing may stand between the parts.
+    /// Whether the node is inside a token, where nothing may stand between the parts.
     raw: bool,
     nullable: bool,
-    /// Bytes that can come first.
+    /// The bytes that can come first.
     first: u128,
     height: u32,
 }
@@ -326,8 +326,8 @@ impl Grammar {
         }
     }
 
-    /// Tokens consist of tokens, and constructs that only make sense for characters
-    /// stay inside them.
+    /// Checks that tokens consist of tokens only, and that classes and exceptions occur only in
+    /// tokens.
     fn layers(&self) -> Result<(), String> {
         for rule in &self.rules {
             let mut todo = vec![rule.body];
@@ -347,7 +347,7 @@ impl Grammar {
         Ok(())
     }
 
-    /// One step towards the least fixed point.
+    /// Improves all facts by one step towards the least fixed point. Returns whether any changed.
     fn improve_facts(&mut self) -> bool {
         let mut changed = false;
         for node in 0..self.nodes.len() {
@@ -415,7 +415,7 @@ impl Grammar {
         Ok(())
     }
 
-    /// Rules mentioned below a node, or only those that can come first there.
+    /// The rules mentioned below a node, or only the rules that can come first there.
     fn mentions(&self, node: usize, leftmost: bool, out: &mut Vec<usize>) {
         if let Node::Rule(rule) = self.nodes[node] {
             out.push(rule);
@@ -452,13 +452,13 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
 
-/// Whether a byte is `%`, which begins a name. As an operator it cannot touch a word
-/// either.
+/// Whether a byte is part of a word or is `%`, which begins a name. The operator `%` cannot touch a
+/// word either.
 fn binds(byte: u8) -> bool {
     is_word(byte) || byte == b'%'
 }
 
-/// Skips white space and comments, except an open comment.
+/// Skips white space and comments, but not a comment without an end.
 fn skip(text: &[u8], mut at: usize) -> usize {
     loop {
         match text.get(at) {
@@ -483,11 +483,11 @@ fn skip(text: &[u8], mut at: usize) -> usize {
 struct Run<'g, 't> {
     grammar: &'g Grammar,
     text: &'t [u8],
-    /// Per rule and position: 1 + index into `spans`, 0 for unknown.
+    /// For each rule and position, 1 + an index into `spans`, or 0 if unknown.
     memo: Vec<u32>,
     spans: Vec<(u32, u32)>,
     known: Vec<u32>,
-    /// Sets of ends under construction, the newest on top.
+    /// Sets of ends that are being built, the newest on top.
     stack: Vec<u32>,
 }
 
@@ -527,7 +527,7 @@ impl<'g, 't> Run<'g, 't> {
         !(inside && self.text.get(end).is_some_and(|&b| is_word(b)))
     }
 
-    /// Puts every end of `node` at `at` on the stack, ascending.
+    /// Puts on the stack, ascending, every end of `node` when it starts at `at`.
     fn ends(&mut self, node: usize, at: usize) {
         let grammar = self.grammar;
         let facts = &grammar.facts[node];
@@ -617,7 +617,7 @@ impl<'g, 't> Run<'g, 't> {
         }
     }
 
-    /// Extends the set that begins at `base` by one more `node`, until it is closed.
+    /// Extends the set that begins at `base` by one more `node` until it no longer grows.
     fn repeat(&mut self, node: usize, base: usize) {
         let mut next = base;
         while next < self.stack.len() {
@@ -657,8 +657,8 @@ impl<'g, 't> Run<'g, 't> {
         self.stack.drain(base..).map(|end| end as usize).collect::<Vec<_>>()
     }
 
-    /// Ends of a rule used as a sentence of its own: token rules obey the
-    /// boundary of words, and white space may follow.
+    /// The start and end of a sentence of a rule that is the whole text, apart from white space and
+    /// comments around it.
     fn sentence(&mut self, rule: usize) -> Option<(usize, usize)> {
         let begin = if self.grammar.rules[rule].token { skip(self.text, 0) } else { 0 };
         self.rule_ends(rule, begin);
@@ -726,7 +726,7 @@ impl<'g, 't> Run<'g, 't> {
         None
     }
 
-    /// The ends of the turns of a repetition, from first to last.
+    /// The ends of the repetitions of a node, from first to last.
     fn steps(
         &mut self,
         node: usize,
@@ -781,7 +781,7 @@ impl Grammar {
 
 // -------------------------------------------------------------- generation
 
-/// Appends a token. A space separates it from its neighbour if they would fuse.
+/// Appends a token, after a space if the token would otherwise fuse with the one before it.
 fn append(out: &mut String, token: &str) {
     if let (Some(last), Some(first)) = (out.bytes().last(), token.bytes().next()) {
         let comment = last == b'/' && matches!(first, b'/' | b'*');
@@ -792,8 +792,8 @@ fn append(out: &mut String, token: &str) {
     out.push_str(token);
 }
 
-/// A finite language, each sentence known by its number; made by
-/// [`Grammar::enumerate`]. An ambiguous grammar repeats sentences.
+/// A finite language whose sentences are numbered; made by [`Grammar::enumerate`]. An ambiguous
+/// grammar repeats sentences.
 #[derive(Debug)]
 pub(crate) struct Sentences<'g> {
     grammar: &'g Grammar,
@@ -958,8 +958,7 @@ impl Grammar {
         Ok(out)
     }
 
-    /// All sentences of rule `start`, where a rule with samples has exactly
-    /// those sentences.
+    /// All sentences of rule `start`. A rule with samples has exactly these samples as sentences.
     ///
     /// # Errors
     ///

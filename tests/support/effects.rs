@@ -28,7 +28,7 @@ pub(crate) fn rows() -> Vec<Row> {
 pub(crate) fn registers(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '%' | '.' | ':');
-    // `r1.h0`, `A:`.
+    // Words such as `r1.h0` and `A:`.
     let words = text.split(|it| !is_part(it)).map(|word| word.split(['.', ':']).next().unwrap());
     for word in words {
         let number = word.strip_prefix(['h', 'r', 'd', 'q', 'p']).unwrap_or_default();
@@ -51,14 +51,14 @@ pub(crate) fn type_of(register: &str) -> &'static str {
     }
 }
 
-/// A module with one kernel in a line. The first kernel is in line [`FIRST_LINE`].
+/// A module with one line for each kernel. The first kernel is in line [`FIRST_LINE`].
 pub(crate) fn module(target: &str, kernels: impl IntoIterator<Item = String>) -> String {
     let mut module = HEAD.replace("TARGET", target);
     module.extend(kernels.into_iter().map(|kernel| kernel + "\n"));
     module
 }
 
-/// A kernel in a line. `%in` leads to other values in each thread.
+/// A kernel in a line. `%in` points to other values in each thread.
 pub(crate) fn kernel(number: usize, body: &str) -> String {
     format!(
         ".visible .entry k{number}(.param .b64 in, .param .b64 out) \

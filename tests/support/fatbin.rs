@@ -95,7 +95,7 @@ pub(crate) fn joined(ranges: &[(u32, u64)], payload: &[u8]) -> Vec<u8> {
     [&head[..], &(entry.len() as u64).to_le_bytes(), &entry].concat()
 }
 
-/// Something like a library around fat binaries.
+/// Bytes like those of a library that contains fat binaries.
 pub(crate) fn library(binaries: &[Vec<u8>]) -> Vec<u8> {
     let mut all = b"\x7fELF and so on, ".repeat(100);
     for binary in binaries {
@@ -121,7 +121,7 @@ pub(crate) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     for (name, bytes) in members {
         let mut header = tar::Header::new_ustar();
         header.set_size(bytes.len() as u64);
-        // A hostile name would be refused where it is set.
+        // `set_path` would refuse a hostile name.
         let place = &mut header.as_old_mut().name;
         place[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();

@@ -20,7 +20,7 @@ pub(crate) const MASKS4: [&str; 15] = [
     ".b320", ".b321", ".b3210",
 ];
 
-/// Pairs of four-way selectors taken for each mask of each modifier combination.
+/// The number of pairs of four-way selectors for each mask and each combination of modifiers.
 pub(crate) const LANE_SAMPLES: usize = 16;
 
 /// Each row of the table with each of its mnemonics.
@@ -70,7 +70,7 @@ pub(crate) fn without_defaults(text: &str) -> String {
     format!("{d} {rest}")
 }
 
-/// Mnemonic and modifiers: the product of all slots.
+/// The mnemonic with every combination of modifiers that the form allows.
 pub(crate) fn heads(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
     let mut heads = vec![mnemonic.text().to_owned()];
     for slot in form.slots {
@@ -126,8 +126,8 @@ fn selectors2() -> [&'static str; 16] {
     ]
 }
 
-/// Samples four-way selectors. Those of `a` go through all selectors in turn, those of
-/// `b` are random.
+/// Samples four-way selectors. The selectors of `a` are all taken in turn; the selectors of `b` are
+/// random.
 struct LaneSampler {
     turn: u64,
     random: Random,
@@ -141,13 +141,13 @@ impl LaneSampler {
 
     fn pair(&mut self) -> (String, String) {
         self.turn += 1;
-        // 1777 shares no factor with 4097, so every number below it is taken.
+        // 1777 and 4097 share no factor, so `a` takes every number below 4097.
         let a = (self.turn * 1777 % 4097) as usize;
         (lanes4(a), lanes4(self.random.below(4097)))
     }
 }
 
-/// Selector number 0 to 4095; none for 4096.
+/// The selector with a number from 0 to 4095; an empty text for 4096.
 fn lanes4(number: usize) -> String {
     if number == 4096 { String::new() } else { format!(".b{number:04o}") }
 }
@@ -164,9 +164,9 @@ pub(crate) fn merging_head(random: &mut Random) -> String {
     format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
 }
 
-/// SIMD instructions on all lanes of some registers and of `r1`, `r2` and so on, and the
-/// registers among these that none of them reads. Most read what others have written. Words have
-/// `2` or `4` lanes.
+/// SIMD instructions on all lanes, and the registers that they write but never read. The
+/// instructions read the inputs and write `r1`, `r2` and so on, sometimes an input. Most of them
+/// read earlier results. `lanes` is the number of lanes, `2` or `4`.
 pub(crate) fn lane_steps(
     random: &mut Random,
     lanes: &str,
@@ -207,8 +207,8 @@ pub(crate) fn lane_steps(
     (text, fresh)
 }
 
-/// Comparisons and extrema of the same words, in one order and in the other. They write some
-/// registers, and may read any as `c`.
+/// Comparisons, minima and maxima of `a` and `b`, in either order. They write some of the
+/// registers, and any register may be their `c`.
 pub(crate) fn comparing(random: &mut Random, registers: &[&str]) -> String {
     let (width, ty) = (*random.pick(&["2", "4"]), *random.pick(&["u32", "s32"]));
     let mut text = String::new();
@@ -224,11 +224,11 @@ pub(crate) fn comparing(random: &mut Random, registers: &[&str]) -> String {
     text
 }
 
-/// Parts of one width.
+/// The parts that are bytes.
 pub(crate) const BYTES: [&str; 4] = [".b0", ".b1", ".b2", ".b3"];
 pub(crate) const HALVES: [&str; 2] = [".h0", ".h1"];
 
-/// A constant that is moved into a register, and a scalar instruction that may read it.
+/// A `mov` of a constant to a register, and a scalar instruction that may read the register.
 pub(crate) fn on_constant(random: &mut Random, register: &str) -> String {
     let value = *random.pick(&[0i64, 1, 5, 31, 64, 255, -1, -128, 0x7fff_ffff, 0xffff_ff00]);
     let ty = *random.pick(&["u32", "s32", "b32"]);
@@ -281,13 +281,13 @@ pub(crate) fn on_range(random: &mut Random, [first, second]: [&str; 2]) -> Strin
     text + &reading(random, read)
 }
 
-/// Differences of words or, with `2`, of halves that saturate, most of them of the same word, written
-/// to registers in turn.
+/// Subtractions that saturate, mixed with maxima, on words or, if `lanes` is `2`, on halves. Most
+/// subtract `b`. Each register gets one result.
 pub(crate) fn subtracting(random: &mut Random, lanes: &str, registers: &[&str]) -> String {
     let mut sources = vec!["a", "c"];
     let mut text = String::new();
     for d in registers {
-        // Not twice: ptxas computes equal differences once.
+        // Each `a` is taken once: ptxas computes equal differences once.
         let a = sources.remove(random.below(sources.len()));
         let b = if random.one_in(5) { "a" } else { "b" };
         let _ = match random.below(4) {
@@ -320,7 +320,7 @@ pub(crate) fn on_zero(random: &mut Random, register: &str, results: &[&str]) -> 
     text
 }
 
-/// Flags of `a` and `b`, and a product that may make a mask of them.
+/// Flags from a comparison of `a` and `b`, and a product that may turn the flags into a mask.
 pub(crate) fn masking(random: &mut Random, [flags, mask]: [&str; 2]) -> String {
     let [ty, other] = [(); 2].map(|()| *random.pick(&["u32", "s32"]));
     let (width, factor) =
@@ -349,7 +349,8 @@ pub(crate) fn adding_head(random: &mut Random) -> String {
     }
 }
 
-/// Parts for its sources: of one width, except sometimes for a product.
+/// The parts that each source of the instruction may read: parts of one width, except that some
+/// products mix widths.
 pub(crate) fn adding_parts(head: &str, random: &mut Random) -> [&'static [&'static str]; 2] {
     let own: &[&[&str]] = &[&BYTES, &HALVES];
     let first = *random.pick(own);

@@ -18,10 +18,10 @@ pub(crate) struct Generator {
 
 /// An instruction that can still be changed.
 struct Draft {
-    /// `@`, `!` and the name; or anything else.
+    /// `@`, `!` and the name, or some other tokens.
     guard: Vec<String>,
     mnemonic: String,
-    /// Each with its dot.
+    /// Each modifier with its dot.
     modifiers: Vec<String>,
     operands: Vec<Value>,
 }
@@ -606,7 +606,7 @@ impl Generator {
         Value { sign: "", text: self.rng.one_of(&WORDS).into(), selector }
     }
 
-    /// Usually an integer; sometimes a constant without a value.
+    /// Usually an integer; sometimes a constant expression that has no value.
     fn immediate(&mut self) -> String {
         match self.rng.below(10) {
             0..3 => self.rng.below(256).to_string(),
@@ -892,7 +892,7 @@ impl Generator {
             0..7 => pieces[at].gap = self.rng.one_of(TRIVIA),
             7..10 => pieces[at].gap = self.rng.one_of(ODD_TRIVIA),
             10..12 => {
-                // The space after the last modifier, or a space after a comma.
+                // Removes the space after the modifiers or after a comma.
                 let spaces: Vec<usize> =
                     (0..pieces.len()).filter(|&at| pieces[at].gap == " ").collect();
                 if !spaces.is_empty() {
@@ -928,7 +928,7 @@ impl Generator {
                 pieces[at].text = std::mem::replace(&mut pieces[other].text, text);
             }
             _ => {
-                // Any character of any token.
+                // Changes any character of the token.
                 let text = &mut pieces[at].text;
                 let mut chars: Vec<char> = text.chars().collect();
                 if !chars.is_empty() {

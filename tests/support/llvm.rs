@@ -1,8 +1,9 @@
 //! Functions of textual LLVM modules: reads them, computes their results, and writes them as
 //! SMT-LIB 2 text.
 //!
-//! All of this follows LLVM's language reference, for the instructions that are known here.
-//! Panics at any other instruction, at a wrong type, and at a value that is not defined before.
+//! All of this follows LLVM's language reference, for the instructions listed here. The functions
+//! panic at any other instruction, at a wrong type, and at a value that is used before its
+//! definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,18 +20,18 @@ struct Type {
 
 const WORD: Type = Type { lanes: 1, bits: 32 };
 
-/// The opcodes that take two values of a type, and give one.
+/// The opcodes that take two values of a type, and give one value of that type.
 const BINARY: [&str; 8] = ["add", "sub", "mul", "and", "or", "shl", "lshr", "ashr"];
 
-/// The intrinsics that do so.
+/// The intrinsics that take two values of a type, and give one value of that type.
 const CALLS: [&str; 8] =
     ["uadd.sat", "sadd.sat", "usub.sat", "ssub.sat", "umin", "umax", "smin", "smax"];
 
 #[derive(Clone, Debug)]
 enum Operand {
-    /// A parameter, or a line after those.
+    /// The number of a parameter, or of a line; lines are numbered after the parameters.
     Value(usize),
-    /// Lanes.
+    /// The value of each lane.
     Constant(Vec<u128>),
 }
 
@@ -39,7 +40,7 @@ enum Operand {
 struct Line {
     /// The opcode; for a comparison its condition; for a call the name of the intrinsic.
     opcode: String,
-    /// Of the operands.
+    /// The type of the operands.
     from: Type,
     to: Type,
     operands: Vec<Operand>,
@@ -173,7 +174,7 @@ impl<'t> Reader<'t> {
         let (expected, second) = match name {
             "vector.reduce.add" => (Type { lanes: 1, ..from }, None),
             "abs" => {
-                // The least value stays, and is no poison.
+                // With `false`, the least value stays as it is and does not become poison.
                 self.eat("i1 false");
                 (from, Some("i1".to_string()))
             }
@@ -282,7 +283,7 @@ fn shown(ty: Type) -> String {
     }
 }
 
-/// The comparison of a condition, and whether it is signed.
+/// The comparison that a condition names, and whether the condition is signed.
 fn compare(condition: &str) -> Option<(Compare, bool)> {
     let is_signed = condition.starts_with('s');
     let compare = match condition.trim_start_matches(['s', 'u']) {
@@ -297,7 +298,7 @@ fn compare(condition: &str) -> Option<(Compare, bool)> {
     Some((compare, is_signed))
 }
 
-/// The number that bits stand for.
+/// The signed number whose low bits these are.
 fn as_signed(bits: u128, width: u32) -> i128 {
     let unused = 128 - width;
     (bits << unused).cast_signed() >> unused
@@ -308,7 +309,7 @@ impl Function {
         &self.parameters
     }
 
-    /// The result for some words. Panics if it is poison.
+    /// The result for the words `a`, `b` and `c`. Panics if it is poison.
     pub(crate) fn eval(&self, words: [u32; 3]) -> u32 {
         let word = |input: &Input| vec![u128::from(words[*input as usize])];
         let mut values: Vec<Vec<u128>> = self.parameters.iter().map(word).collect();
@@ -343,13 +344,13 @@ impl Function {
         get(&values, &self.result)[0] as u32
     }
 
-    /// Whether it has a product of 64 bits.
+    /// Whether the function multiplies in 64 bits.
     pub(crate) fn has_wide_product(&self) -> bool {
         self.lines.iter().any(|line| line.opcode == "mul" && line.from.bits == 64)
     }
 
-    /// Defines every value for words `a`, `b` and `c`. Returns the terms of the result, and of
-    /// whether it is poison. Products of 64 bits are written with `mul`.
+    /// Defines every value for words `a`, `b` and `c`. Returns two terms: the result, and whether
+    /// the result is poison. Products of 64 bits are written with `mul`.
     pub(crate) fn define(&self, text: &mut String) -> (String, String) {
         let word = |input: &Input| vec![input.text().to_string()];
         let mut values: Vec<Vec<String>> = self.parameters.iter().map(word).collect();
@@ -447,7 +448,8 @@ fn lane_term(line: &Line, x: &str, y: &str) -> String {
     let least = constant(1 << (bits - 1), bits);
     let most = constant((1_i128 << (bits - 1)) - 1, bits);
     let pick = |compare, is_signed| format!("(ite {} {x} {y})", holds(compare, is_signed, x, y));
-    // Exact in one bit more; the sign of the left operand says where a result leaves the range.
+    // The result is exact with one more bit. If it leaves the range, the sign of the left operand
+    // says at which end.
     let signed_sat = |opcode: &str| {
         let [x, y] = [x, y].map(|term| resized(term, bits, true, bits + 1));
         let exact = format!("({opcode} {x} {y})");

@@ -1,5 +1,5 @@
 //! Helpers that several test files share.
-// Each test binary uses its own part of it.
+// Each test binary uses only some of the helpers.
 #![allow(dead_code)]
 
 pub(crate) mod classes;
@@ -55,20 +55,20 @@ pub(crate) const EDGES: [u32; 24] = [
     0x2020_1f1f,
 ];
 
-/// A number that the environment sets.
+/// A number from a variable of the environment; without the variable, the usual number.
 pub(crate) fn setting(name: &str, usual: u64) -> u64 {
     let text = std::env::var(name).unwrap_or_default();
     let number = || text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"));
     if text.is_empty() { usual } else { number() }
 }
 
-/// So many random cases, or `VPTX_SAMPLES` times as many.
+/// The usual number of random cases, multiplied by `VPTX_SAMPLES`.
 pub(crate) fn samples(usual: u64) -> u64 {
     usual * setting("VPTX_SAMPLES", 1)
 }
 
-/// Findings about the spelling of instructions. Their results, and what is written before them,
-/// are tested elsewhere.
+/// Findings about the spelling of instructions. Other tests examine findings about results and
+/// about the statements before an instruction.
 pub(crate) fn check_spelling(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
     let mut found = check(text, options);
     found.retain(|it| !["V5", "V9"].iter().any(|prefix| it.code.text().starts_with(prefix)));
@@ -80,7 +80,7 @@ pub(crate) fn geometric(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
 }
 
-/// Converts a small count.
+/// Converts a small count to `f64`.
 pub(crate) fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a small one"))
 }
@@ -96,7 +96,7 @@ pub(crate) fn fixture_text(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names and texts of a folder below `fixtures/`, in order.
+/// The names and texts of the files in a folder below `fixtures/`, in order.
 pub(crate) fn corpus(folder: &str) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = std::fs::read_dir(fixture(folder))
         .expect("the folder is there")
@@ -152,8 +152,8 @@ pub(crate) fn errors(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// The usual rules but those on names and flow: most tests examine statements that read what
-/// nothing writes.
+/// The usual rules without the rules on names and flow: most tests examine statements that read
+/// registers which nothing writes.
 pub(crate) fn rules_on_statements() -> RuleSet {
     let [structure, output] = ["V9", "V705"].map(|it| it.parse().expect("a selector"));
     RuleSet::DEFAULT.choose(None, &[], &[structure, output])

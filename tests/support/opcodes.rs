@@ -38,7 +38,7 @@ pub(crate) fn sequence(opcode: Opcode) -> Sequence {
         }
         Class::Predicate => builder.push(Opcode::Select, &[words[0], words[1], result]),
     };
-    // A last `lop3` would be written in other ways.
+    // The sequence ends with an `add`, because a `lop3` at the end would be written in another way.
     let last = builder.push(Opcode::Add, &[word, Arg::Constant(0x5a5a)]);
     builder.finish(last)
 }
@@ -50,7 +50,7 @@ fn pair(builder: &mut Builder, low: Arg, high: Arg) -> Arg {
     builder.push(Opcode::AddWide, &[low, high])
 }
 
-/// Words for `a`, `b` and `c`: edges, amounts of shifts, and equal ones.
+/// Random words for `a`, `b` and `c`: edges, amounts of shifts, and sometimes two equal words.
 pub(crate) fn words(random: &mut Random) -> [u32; 3] {
     let mut word = || match random.below(4) {
         0 => random.next() as u32,

@@ -1,5 +1,5 @@
-//! A reader of its own for PTX that is right: the functions of a text and their statements.
-//! The library's reader is not asked, so tests can compare with it.
+//! A second reader of PTX for tests, which finds the functions of a text and their statements. It
+//! expects valid PTX. It does not call the library's reader, so tests can compare the two.
 
 use std::ops::Range;
 
@@ -23,26 +23,26 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub(crate) kind: Kind,
-    /// Its bytes, with the `;`.
+    /// The bytes of the statement, with the `;`.
     pub(crate) span: Range<usize>,
-    /// The numbers of its tokens, with the `;`.
+    /// The numbers of the statement's tokens, with the `;`.
     pub(crate) tokens: Range<usize>,
-    /// The blocks around it, without the body.
+    /// The number of nested blocks around the statement, without the function's body.
     pub(crate) depth: usize,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
-    /// The number of the token that is its name.
+    /// The number of the token that names the function.
     pub(crate) name: usize,
-    /// The bytes before the `{`, from the first word on.
+    /// The bytes of the head, from its first word to its last one before the `{`.
     pub(crate) head: Range<usize>,
-    /// From the `{` to the `}`.
+    /// The bytes from the `{` to the `}`.
     pub(crate) body: Range<usize>,
-    /// The numbers of all its tokens, from the first word to the `}`.
+    /// The numbers of all tokens of the function, from the first word to the `}`.
     pub(crate) tokens: Range<usize>,
-    /// The numbers of the tokens of each block inside, from its `{` to its `}`. Those that
-    /// start later come later.
+    /// For each block in the body, the numbers of its tokens from `{` to `}`, ordered by the start
+    /// of the block.
     pub(crate) blocks: Vec<Range<usize>>,
     pub(crate) statements: Vec<Statement>,
 }
@@ -72,7 +72,7 @@ impl<'s> Outline<'s> {
         outline
     }
 
-    /// The text of a token; empty after the last one.
+    /// The text of the token with a number; empty after the last token.
     pub(crate) fn text(&self, at: usize) -> &'s str {
         self.tokens.get(at).map_or("", |token| token.span().text(self.source))
     }
@@ -105,7 +105,8 @@ impl<'s> Outline<'s> {
         self.tokens.get(at).is_some_and(|token| token.kind() == TokenKind::Ident)
     }
 
-    /// Reads what starts here outside of functions. Returns what follows.
+    /// Reads the statement or function that starts at a token, outside of functions. Returns the
+    /// number of the next token.
     fn read_global(&mut self, start: usize) -> usize {
         let end = match self.text(start) {
             ".version" | ".target" | ".address_size" => {
@@ -133,7 +134,7 @@ impl<'s> Outline<'s> {
         end
     }
 
-    /// What follows the `}` to the next `{`.
+    /// The number of the token after the `}` that closes the next `{`.
     fn end_of_braces(&self, start: usize) -> usize {
         let mut depth = 0;
         for at in start..self.tokens.len() {
@@ -147,7 +148,7 @@ impl<'s> Outline<'s> {
         self.tokens.len()
     }
 
-    /// What follows a `.loc` or `.file`, which have no `;`.
+    /// The number of the token after a `.loc` or `.file`, which have no `;`.
     fn end_of_place(&self, start: usize) -> usize {
         let is_plain = |at: usize| {
             matches!(
@@ -167,7 +168,7 @@ impl<'s> Outline<'s> {
 
     fn read_function(&mut self, start: usize, open: usize) -> usize {
         let (mut statements, mut blocks) = (Vec::new(), Vec::new());
-        // The numbers of the blocks that are open.
+        // The numbers of the open blocks.
         let mut around = Vec::new();
         let mut at = open + 1;
         loop {
@@ -217,7 +218,7 @@ impl<'s> Outline<'s> {
         at + 1
     }
 
-    /// The name of the function whose head stands here.
+    /// The number of the token that names the function whose head these tokens are.
     pub(crate) fn function_name(&self, start: usize, end: usize) -> usize {
         let is_kind = |at: &usize| matches!(self.text(*at), ".func" | ".entry");
         let mut at = (start..end).find(is_kind).expect("a function") + 1;
@@ -243,7 +244,8 @@ impl Function {
     }
 }
 
-/// A text with parts replaced. The parts do not overlap; those at one place go in order.
+/// A text with parts replaced. The parts do not overlap; several edits at one place are made in
+/// order.
 pub(crate) fn edited(source: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     edits.sort_by_key(|(span, _)| (span.start, span.end));
     let (mut text, mut at) = (String::new(), 0);

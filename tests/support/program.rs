@@ -16,7 +16,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// All three as one text, for a snapshot.
+    /// Both outputs and the exit status as one text, for a snapshot.
     pub(crate) fn transcript(&self) -> String {
         format!(
             "status: {}\n-- stdout --\n{}-- stderr --\n{}",

@@ -5,7 +5,7 @@
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// The numbers of one case of a run.
+    /// The generator for one case of a run.
     pub(crate) fn of_case(seed: u64, case: u64) -> Random {
         Random(Random(seed << 32 ^ case).next())
     }
@@ -18,7 +18,7 @@ impl Random {
         x ^ x >> 31
     }
 
-    /// A number below `limit`, which is small.
+    /// A number below `limit`, which must be small.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
@@ -27,17 +27,17 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// As [`Random::pick`], of small things.
+    /// Like [`Random::pick`], for small values, which are copied.
     pub(crate) fn one_of<T: Copy>(&mut self, from: &[T]) -> T {
         *self.pick(from)
     }
 
-    /// True once in `odds` times.
+    /// True with a chance of 1 in `odds`.
     pub(crate) fn one_in(&mut self, odds: usize) -> bool {
         self.below(odds) == 0
     }
 
-    /// True in so many of a hundred times.
+    /// True with a chance of `chance` percent.
     pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }

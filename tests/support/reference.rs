@@ -1,5 +1,5 @@
-//! The manual's pseudocode (9.7.18), written down literally with exact integers, one
-//! step on each line. It shares nothing with the library but the tree.
+//! The pseudocode of the manual (9.7.18), written down literally with exact integers, one step on
+//! each line. It uses nothing of the library but the tree.
 
 use vptx::Instruction;
 use vptx::isa::{Compare, LaneWidth, Part, Scale, SecondaryOp, ShiftMode, Type};
@@ -126,7 +126,7 @@ fn simd_set(it: &SimdSet, a: u32, b: u32, c: u32) -> u32 {
     accumulate_or_merge(&it.operands, it.accumulate, &lanes, c)
 }
 
-/// Bits in a lane.
+/// The number of bits in a lane.
 fn bits(operands: &SimdOperands) -> u32 {
     match operands.lanes.width() {
         LaneWidth::Halves => 16,

@@ -1,6 +1,6 @@
-//! A small interpreter of PTX: one thread of a kernel. It has the instructions that the kernels
-//! of `fixtures/kernels` have, before and after rewriting, and takes nothing from the library
-//! but the meaning of video instructions.
+//! A small interpreter of PTX, which runs one thread of a kernel. It knows the instructions that
+//! occur in the kernels of `fixtures/kernels`, before and after rewriting. From the library it
+//! takes only the meaning of video instructions.
 
 mod ordinary;
 
@@ -14,7 +14,7 @@ use ordinary::Function;
 
 /// The address of the first word of memory.
 const BASE: u64 = 0x7_0000_1000;
-/// A kernel that takes more steps is taken for endless.
+/// A kernel that takes more steps is considered endless.
 const MOST_STEPS: usize = 100_000;
 
 /// The address of a word of memory.
@@ -29,7 +29,7 @@ pub(crate) struct Kernel {
 }
 
 struct Step {
-    /// A predicate, and its value for which the step is taken.
+    /// The register of a predicate, and the value with which the step is executed.
     guard: Option<(usize, bool)>,
     action: Action,
 }
@@ -45,7 +45,7 @@ enum Action {
         to: usize,
         from: [Operand; 3],
     },
-    /// The bits of the operands, one after the other, go to the registers.
+    /// The operands' bits are concatenated and then split among the registers.
     Move {
         bits: usize,
         to: Vec<Option<usize>>,
@@ -79,10 +79,10 @@ struct Place {
 }
 
 impl Kernel {
-    /// Reads a kernel of a module. Its video instructions mean what a semantics says.
+    /// Reads a kernel of a module. `semantics` tells the meaning of its video instructions.
     ///
     /// # Panics
-    /// If the kernel has an instruction that is not known here.
+    /// If the kernel has an instruction that the interpreter does not know.
     pub(crate) fn read(module: &str, name: &str, semantics: Semantics) -> Kernel {
         let text = without_comments(module);
         let (_, text) = text.split_once(&format!(".entry {name}(")).expect("the kernel is there");
@@ -98,9 +98,10 @@ impl Kernel {
     /// Runs the kernel with the values of its parameters.
     ///
     /// # Panics
-    /// If the kernel does not end, or reaches for a word out of memory.
+    /// If the kernel does not end, or accesses a word outside of `memory`.
     pub(crate) fn run(&self, parameters: &[u64], memory: &mut [u32]) {
-        // nvcc has registers that nothing writes, where no result depends on their value.
+        // Registers start with arbitrary values: code of nvcc reads some registers that nothing
+        // writes, but no result depends on these values.
         let values = (1..=self.registers as u64).map(|at| at * 0x9e37_79b9).collect();
         let mut state = State { values, memory };
         let mut at = 0;
@@ -186,7 +187,7 @@ fn low_bits(value: u64, bits: usize) -> u64 {
     value & u64::MAX >> (64 - bits)
 }
 
-/// A text without its `//` comments; nvcc writes no others.
+/// A text without its `//` comments; nvcc writes no other comments.
 fn without_comments(text: &str) -> String {
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
     lines.collect::<Vec<_>>().join("\n")
@@ -196,7 +197,7 @@ struct Reader {
     semantics: Semantics,
     steps: Vec<Step>,
     labels: HashMap<String, usize>,
-    /// Steps that are branches, and where they go.
+    /// The numbers of the steps that are branches, and their labels.
     branches: Vec<(usize, String)>,
     /// The registers of each open block.
     scopes: Vec<HashMap<String, usize>>,
@@ -358,7 +359,7 @@ impl Reader {
     }
 }
 
-/// The label that a text starts with, and the rest.
+/// The label at the start of a text, and the text after the label.
 fn label(text: &str) -> Option<(&str, &str)> {
     let is_other = |it: char| !it.is_alphanumeric() && it != '_' && it != '$';
     let end = text.find(is_other).filter(|&end| end > 0)?;
@@ -387,7 +388,7 @@ fn constant(text: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no integer: {text}"))
 }
 
-/// The bits of a type such as `u32`.
+/// The number of bits of a type such as `u32`.
 fn width(ty: &str) -> usize {
     ty[1..].parse().unwrap_or_else(|_| panic!("an unknown type: {ty}"))
 }

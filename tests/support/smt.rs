@@ -1,5 +1,5 @@
-//! Writes programs and sequences as SMT-LIB 2 text over the words `a`, `b`, `c`, and
-//! asks a solver if they differ.
+//! Writes programs and sequences as SMT-LIB 2 text over the words `a`, `b`, `c`, and asks a solver
+//! whether their results differ.
 //!
 //! Both sides are written from the definitions of their operations. The code that
 //! evaluates them is not called.
@@ -17,7 +17,8 @@ use vptx::ir::{Input, Op, Program, Range, Step, Value};
 use vptx::isa::{Compare, Feature, Type};
 use vptx::video::{Register, Semantics};
 
-/// The place whose word each input uses. Inputs that are one register share one word.
+/// For each input, the place of the input whose word it uses. Inputs that are one register share a
+/// word.
 pub(crate) fn places(sources: &[Option<&Register>; 3]) -> [usize; 3] {
     [0, 1, 2].map(|at| {
         let same = |first: &usize| sources[at].is_some() && sources[*first] == sources[at];
@@ -25,7 +26,7 @@ pub(crate) fn places(sources: &[Option<&Register>; 3]) -> [usize; 3] {
     })
 }
 
-/// Declares the words. A word that uses another place equals that place's word.
+/// Declares the words. An input that uses the word of another place equals that word.
 fn inputs(places: [usize; 3]) -> String {
     let mut text = String::new();
     for (at, input) in Input::ALL.into_iter().enumerate() {
@@ -41,7 +42,7 @@ fn inputs(places: [usize; 3]) -> String {
     text
 }
 
-/// The claim that the results differ for some inputs.
+/// Asserts that the results differ for some inputs.
 pub(crate) fn query(program: &Program, sequence: &Sequence, places: [usize; 3]) -> String {
     let mut text = inputs(places);
     let (left, right) = define(program, sequence, &mut text);
@@ -49,8 +50,8 @@ pub(crate) fn query(program: &Program, sequence: &Sequence, places: [usize; 3]) 
     text
 }
 
-/// The claim that the results differ for some inputs, of which one is a constant or lies in a range,
-/// of signed words or of unsigned ones.
+/// Asserts that the results differ for some inputs, where one input is one of the constants or lies
+/// in the range. A range with a negative number is compared as signed.
 pub(crate) fn query_within(
     (input, range, constants): (Input, Range, &[u32]),
     program: &Program,
@@ -70,7 +71,8 @@ pub(crate) fn query_within(
     text
 }
 
-/// The claim that a function of LLVM gives something else for some inputs, or poison.
+/// Asserts that a function of LLVM gives another result than the program for some inputs, or gives
+/// poison.
 pub(crate) fn llvm_query(program: &Program, function: &Function) -> String {
     let mut text = inputs([0, 1, 2]);
     let left = define_program(program, function.has_wide_product(), &mut text);
@@ -104,7 +106,7 @@ fn define_sequence(sequence: &Sequence, text: &mut String) -> String {
     format!("s{}", sequence.lines().len() - 1)
 }
 
-/// Defines lines. One with a sum, by its number, is read as that.
+/// Defines lines. A line whose number is a key of `sums` is defined by that sum.
 fn define_lines(lines: &[Line], sums: &BTreeMap<usize, Sum>, text: &mut String) {
     for (at, line) in lines.iter().enumerate() {
         let sort = match line.opcode.class() {
@@ -118,15 +120,16 @@ fn define_lines(lines: &[Line], sums: &BTreeMap<usize, Sum>, text: &mut String) 
     }
 }
 
-/// The claim that programs one after the other, each with the result of the one before as its
-/// `c`, and a sequence give something else for some inputs.
+/// Asserts that a chain of programs and a sequence differ for some inputs. Each program takes the
+/// result of the program before it as its `c`.
 pub(crate) fn chain_query(programs: &[Program], sequence: &Sequence, places: [usize; 3]) -> String {
     knowing(&Known::default(), programs, sequence, places)
 }
 
-/// Like [`chain_query`]. Values that are proven to be what the sequence adds for a lane are words of
-/// their own on both sides, since solvers do not see them in a sum. The claim may hold for other
-/// words only, so it tells nothing then. `None` if there are no such values.
+/// Like [`chain_query`], but replaces values inside sums, which solvers do not recognize. If a
+/// value of a program is proven to be what the sequence adds for a lane, both sides use a new word
+/// for this value. The assertion may hold only for words that cannot occur, so a model proves
+/// nothing. `None` if no such values are found.
 pub(crate) fn chain_query_by_lanes(
     programs: &[Program],
     sequence: &Sequence,
@@ -152,8 +155,8 @@ fn knowing(known: &Known, programs: &[Program], sequence: &Sequence, places: [us
     text
 }
 
-/// The claim that instructions one after the other and a group give something else in a lane, for
-/// some inputs, which are the words `r0`, `r1` and so on.
+/// Asserts that some instructions in order and a group differ in a lane for some inputs. The inputs
+/// are the words `r0`, `r1` and so on.
 pub(crate) fn group_query(
     members: &[&Instruction],
     semantics: Semantics,
@@ -167,7 +170,7 @@ pub(crate) fn group_query(
         terms.insert(register.name(), format!("r{at}"));
     }
     for (number, member) in members.iter().enumerate() {
-        // The value of `c` does not matter, so any word does.
+        // No result depends on the value of `c`, so any word will do.
         let sources = member
             .sources()
             .map(|it| it.and_then(|it| terms.get(it.name())).map_or("c", String::as_str));
@@ -188,7 +191,8 @@ pub(crate) fn group_query(
     text
 }
 
-/// Defines the result of a member of a chain or group on some terms, and returns its name.
+/// Defines the result of a member of a chain or group, with terms as its sources. Returns the
+/// result's name.
 fn define_member(
     program: &Program,
     number: usize,
@@ -212,7 +216,7 @@ fn define_member(
     member
 }
 
-/// A text of terms with other names.
+/// Renames the words in a text of terms.
 fn with_names(text: &str, name: impl Fn(&str) -> String) -> String {
     let mut renamed = String::new();
     let mut rest = text;
@@ -228,13 +232,14 @@ fn with_names(text: &str, name: impl Fn(&str) -> String) -> String {
 }
 
 /// Defines every step, and returns the term of the result. Solvers do not see that products of
-/// different widths are equal, nor how parts of a product are related. Where the other side has
-/// products of 64 bits (`wide`), they are left to `mul`.
+/// different widths are equal, nor how parts of a product are related. If the other side has
+/// products of 64 bits (`wide`), all products are therefore written with `mul`.
 fn define_program(program: &Program, wide: bool, text: &mut String) -> String {
     define_steps(program, wide, &[], text).last().expect("a program has steps").at(32)
 }
 
-/// Like [`define_program`]. A step with a known word, by its number, is read as that.
+/// Like [`define_program`]. `known` gives some steps, by number, a word that stands for their
+/// value.
 fn define_steps(
     program: &Program,
     wide: bool,
@@ -264,12 +269,12 @@ struct Bits {
     name: String,
     width: u32,
     signed: bool,
-    /// A word with the same value, signed.
+    /// A signed word with the same value.
     known: Option<String>,
 }
 
 impl Bits {
-    /// The value in two's complement of this width, or its low bits.
+    /// The value in two's complement of a width, or its low bits if the width is smaller.
     fn at(&self, width: u32) -> String {
         match &self.known {
             Some(word) => resized(word, 32, true, width),
@@ -283,8 +288,8 @@ impl Bits {
     }
 }
 
-/// Dot products, each with the one before as its summand, which add in all a multiple of some value
-/// for each lane.
+/// The sum of a chain of dot products, where each takes the result before it as its summand. For
+/// each lane, the chain adds a multiple of some value.
 #[derive(Clone)]
 struct Sum {
     summand: String,
@@ -293,14 +298,15 @@ struct Sum {
 
 #[derive(Clone)]
 struct Lane {
-    /// The program, and its step, that has the value, or `None` if nothing is added.
+    /// The numbers of the program and of its step that computes the value; `None` if the lane adds
+    /// 0.
     step: Option<[usize; 2]>,
     multiple: i128,
     range: Range,
 }
 
 impl Sum {
-    /// The name of the value of a lane.
+    /// The name of the word that stands for the value of a lane.
     fn word(line: usize, at: usize) -> String {
         format!("w{line}x{at}")
     }
@@ -324,12 +330,12 @@ impl Sum {
     }
 }
 
-/// The values of programs that a sequence adds.
+/// Values of programs that were found as summands in a sequence.
 #[derive(Default)]
 struct Known {
-    /// The names of the steps of each program.
+    /// The words that stand for the steps of each program.
     steps: Vec<Vec<Option<String>>>,
-    /// Lines that end a sum.
+    /// The sums by the number of the line that ends each.
     sums: BTreeMap<usize, Sum>,
 }
 
@@ -362,7 +368,7 @@ impl Known {
             for (place, own, step, bits) in steps {
                 let multiples = match step.op {
                     Op::AbsDiff(..) => 1..=4,
-                    // Averages: their sums are halved afterwards.
+                    // Shifts are averages: their sums are halved later.
                     Op::Shr(..) => 128..=128,
                     _ => continue,
                 };
@@ -380,7 +386,7 @@ impl Known {
         let mut known = Known { steps, sums: BTreeMap::new() };
         let mut first = 0;
         for end in 0..lines.len() {
-            // Two products for a distance, three for an average.
+            // A distance takes two products, an average three.
             for count in [2, 3] {
                 let Some((chain, added)) = dots(lines, end, count) else { continue };
                 if chain.iter().any(|at| *at < first) {
@@ -405,8 +411,8 @@ impl Known {
     }
 }
 
-/// Some dot products, the last one first, each of which adds to the next, and what they add for each
-/// lane.
+/// A chain of `count` dot products that ends at a line, the last one first, and for each lane the
+/// sum of their products.
 fn dots(lines: &[Line], end: usize, count: usize) -> Option<(Vec<usize>, Vec<String>)> {
     let mut chain = vec![end];
     let mut terms = vec![products(&lines[end])?];
@@ -423,7 +429,7 @@ fn dots(lines: &[Line], end: usize, count: usize) -> Option<(Vec<usize>, Vec<Str
     terms.iter().all(|it| it.len() == width).then(|| (chain, (0..width).map(added).collect()))
 }
 
-/// What a dot product adds, for each lane.
+/// The product that a dot product adds for each lane.
 fn products(line: &Line) -> Option<Vec<String>> {
     let (count, first, left, right) = match line.opcode {
         Opcode::Dot4(left, right) => (4, 0, left, right),
@@ -477,7 +483,7 @@ pub(crate) fn holds(compare: Compare, signed: bool, x: &str, y: &str) -> String 
     }
 }
 
-/// `|x - y|`, if it fits the width.
+/// `|x - y|`, if the result fits the width.
 fn distance(signed: bool, x: &str, y: &str) -> String {
     format!("(ite {} (bvsub {y} {x}) (bvsub {x} {y}))", holds(Compare::Lt, signed, x, y))
 }
@@ -519,8 +525,8 @@ impl Steps<'_> {
         (x.at(width), y.at(width), width, signed)
     }
 
-    /// Sums and differences are exact in as many bits as the range needs. With at least
-    /// a word, solvers see that sums of words in another order are equal.
+    /// Sums and differences are exact in as many bits as the range needs. The width is at least a
+    /// word, so that solvers see that reordered sums of words are equal.
     fn sum(&self, op: &str, x: Value, y: Value, range: Range) -> (String, u32) {
         let (x, y) = (self.get(x), self.get(y));
         let width = needed(range).max(x.width).max(y.width).max(32);
@@ -628,7 +634,7 @@ impl Steps<'_> {
             Op::Add(x, y) => corners(x, y, |x, y| x + y),
             Op::Sub(x, y) => corners(x, y, |x, y| x - y),
             Op::Mul(x, y) => corners(x, y, |x, y| x * y),
-            // A lower end above 0 does not affect the width.
+            // The lower end is not checked, because it does not affect the width.
             Op::AbsDiff(x, y) => {
                 let most = Range::new(0, step.range.max);
                 ends(x).iter().all(|x| ends(y).iter().all(|y| most.contains((x - y).abs())))
@@ -679,8 +685,8 @@ fn plus(word: &str, terms: &[String]) -> String {
     format!("(bvadd {word} {})", terms.join(" "))
 }
 
-/// The bits of a word under a mask. A single run is extracted, like the parts of
-/// sources: solvers do not see that the two forms are equal factors.
+/// The bits of a word under a mask. Bits under a mask of one run are extracted, as the parts of
+/// sources are: solvers do not see that `bvand` and an extraction give equal factors.
 fn masked(word: &str, mask: u32) -> String {
     let (low, width) = (mask.trailing_zeros(), mask.count_ones());
     if mask == 0 || mask == u32::MAX || width + low + mask.leading_zeros() != 32 {
@@ -691,7 +697,7 @@ fn masked(word: &str, mask: u32) -> String {
     if low == 0 { run } else { format!("(concat {run} (_ bv0 {low}))") }
 }
 
-/// A signed number clamped to fewer bits, and cut to them.
+/// A signed number clamped to the range of a type with `bits` bits, and truncated to them.
 fn saturated(term: &str, from: u32, bits: u32, ty: Type) -> String {
     let range = Range::bits(bits as u8, signed(ty));
     let (least, most) = (constant(range.min, from), constant(range.max, from));
@@ -699,7 +705,7 @@ fn saturated(term: &str, from: u32, bits: u32, ty: Type) -> String {
     format!("((_ extract {} 0) {limited})", bits - 1)
 }
 
-/// Sums or differences of lanes in two bits more, clamped to a type.
+/// Sums or differences of lanes, computed with two more bits and clamped to a type.
 fn saturated_lanes(op: &str, count: u32, ty: Type, x: &str, y: &str) -> String {
     let bits = 32 / count;
     lanes(count, |at| {
@@ -708,12 +714,12 @@ fn saturated_lanes(op: &str, count: u32, ty: Type, x: &str, y: &str) -> String {
     })
 }
 
-/// The lanes of signed numbers, or 0 where these are negative.
+/// A word of signed lanes, with 0 in place of negative numbers.
 fn relu(count: u32, number: impl Fn(u32) -> String) -> String {
     lanes(count, |at| greater(true, &number(at), &constant(0, 32 / count)))
 }
 
-/// A sum or difference of words in 33 bits, clamped to 32 bits.
+/// A sum or difference of words, computed in 33 bits and clamped to 32 bits.
 fn saturated_sum(op: &str, x: &str, y: &str) -> String {
     let [x, y] = [x, y].map(|word| resized(word, 32, true, 33));
     saturated(&format!("({op} {x} {y})"), 33, 32, Type::S32)
@@ -736,7 +742,7 @@ fn line_term(line: &Line) -> String {
     let (x, y, z) = (x.as_str(), y.as_str(), z.as_str());
     let long = |word: &str, ty| resized(word, 32, signed(ty), 64);
     let shift = |ty| if signed(ty) { "bvashr" } else { "bvlshr" };
-    // The pair of the first two words, shifted by the third.
+    // The 64-bit pair of the first two words, shifted by the third word.
     let funnel =
         |op, amount: &str| format!("({op} (concat {y} {x}) ((_ zero_extend 32) {amount}))");
     let wrapped = format!("(bvand {z} #x0000001f)");
@@ -845,7 +851,7 @@ fn line_term(line: &Line) -> String {
     }
 }
 
-/// A function of integers on halves that hold such numbers.
+/// An operation on floating-point halves, computed with integers; see [`FLOATS`].
 fn floats(x: &str, y: &str, function: &str, is_limited: bool) -> String {
     lanes(2, |at| {
         let number = |word: &str| format!("(number {})", part(word, at, 16));
@@ -858,8 +864,8 @@ fn floats(x: &str, y: &str, function: &str, is_limited: bool) -> String {
     })
 }
 
-/// Halves as floating-point numbers are integers here, in units of the smallest number. That holds
-/// below 2^11, and so does what is claimed of it: see [`exact`].
+/// Represents floating-point halves as integers in units of the smallest number. This is exact
+/// below 2^11, so [`exact`] limits operands and results to that.
 const FLOATS: &str = "(define-fun number ((h (_ BitVec 16))) (_ BitVec 16)
   (ite (bvslt h #x0000) (bvneg (bvand h #x7fff)) h))
 (define-fun half ((n (_ BitVec 16))) (_ BitVec 16)
@@ -869,7 +875,8 @@ const FLOATS: &str = "(define-fun number ((h (_ BitVec 16))) (_ BitVec 16)
 (define-fun small ((h (_ BitVec 16))) Bool (or (bvult h #x0800) (bvult (bvsub h #x8001) #x07ff)))
 ";
 
-/// Conditions for [`FLOATS`]: the halves that a line reads, and those of its result, are small.
+/// The condition under which [`FLOATS`] is exact: the halves that a line reads and the halves of
+/// its result are small. `None` if the line is no floating-point operation.
 fn exact(line: &Line, result: &str, half: u32) -> Option<String> {
     let is_float = matches!(line.opcode.needs(), Feature::FloatHalves | Feature::FloatExtrema);
     let args = line.args().iter().map(|arg| arg_term(*arg, Class::Word));
@@ -878,7 +885,7 @@ fn exact(line: &Line, result: &str, half: u32) -> Option<String> {
     is_float.then(|| format!("(and {})", small.collect::<Vec<_>>().join(" ")))
 }
 
-/// The heads of queries, with and without a definition of products.
+/// The heads of queries: the first defines products, the second leaves them undefined.
 const PRODUCT: &str = "(set-logic QF_BV)
 (define-fun mul ((x (_ BitVec 64)) (y (_ BitVec 64))) (_ BitVec 64) (bvmul x y))
 ";
@@ -928,7 +935,7 @@ impl Solver {
         line.trim().to_owned()
     }
 
-    /// Starts a query. Nothing of an earlier query is left.
+    /// Starts a query, and removes all of an earlier query.
     fn start(&mut self, head: &str, text: &str, end: &str, seconds: u64) {
         let timeout = seconds * 1000;
         let floats = if text.contains("(half ") { FLOATS } else { "" };

@@ -8,7 +8,7 @@ use super::random::Random;
 use crate::support::outline::{Function, Kind, Outline, edited};
 use vptx::syntax::{Token, TokenKind, statement_tokens};
 
-/// Pieces of texts, to be put together at random.
+/// Pieces of PTX text, which tests join at random.
 pub(crate) const PIECES: &[&str] = &[
     "{",
     "}",
@@ -53,13 +53,13 @@ pub(crate) const PIECES: &[&str] = &[
     "\"s\"",
 ];
 
-/// Another text of the same module. It knows nothing of scopes: it takes modules in which
-/// a compiler numbered all registers of a function.
+/// Another text of the same module. It ignores scopes, so it takes only modules in which a compiler
+/// numbered all registers of a function.
 pub(crate) struct Variant<'s> {
     source: &'s str,
     numbers: Random,
     text: String,
-    /// New names of the labels and registers of the function.
+    /// New names of the labels and registers of the current function.
     names: HashMap<String, String>,
     depth: usize,
 }
@@ -144,7 +144,7 @@ impl<'s> Variant<'s> {
         }
     }
 
-    /// Chooses names for the labels of the body that starts here.
+    /// Chooses new names for the labels of the body that starts with these tokens.
     fn enter(&mut self, tokens: &[Token]) {
         let mut labels = Vec::new();
         let mut depth = 1;
@@ -165,7 +165,7 @@ impl<'s> Variant<'s> {
         self.names = labels.iter().enumerate().map(new).collect();
     }
 
-    /// Writes `.reg .b32 %r<9>;` in another way: shuffled, shifted, or one by one.
+    /// Writes `.reg .b32 %r<9>;` in another way: with other numbers, or as single registers.
     fn ranged(&mut self, tokens: &[Token], at: &mut usize) -> bool {
         let [_, ty, name, less, count, more, end, ..] = &tokens[*at..] else { return false };
         let is_range = self.text(*less) == "<" && self.text(*more) == ">" && self.text(*end) == ";";
@@ -196,9 +196,8 @@ impl<'s> Variant<'s> {
     }
 }
 
-/// The text with other names for all that others cannot know by its name: registers, labels,
-/// parameters and internal variables. It renames by the letters: what shares a name goes on
-/// to share one, so scopes stay as they are.
+/// The text with new names for everything that other modules cannot name: registers, labels,
+/// parameters and internal variables. Equal names get equal new names, so scopes stay as they are.
 pub(crate) fn renamed(source: &str, seed: u64) -> String {
     let outline = Outline::of(source);
     let names = Names::of(&outline, Random(seed));
@@ -224,7 +223,7 @@ pub(crate) fn renamed(source: &str, seed: u64) -> String {
     edited(source, edits)
 }
 
-/// A name without the digits at its end, and their value.
+/// A name without the digits at its end, and the value of the digits.
 fn split(name: &str) -> (&str, Option<usize>) {
     let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     (base, name[base.len()..].parse().ok())
@@ -233,7 +232,8 @@ fn split(name: &str) -> (&str, Option<usize>) {
 /// The new names of a text.
 struct Names<'s> {
     singles: HashMap<&'s str, String>,
-    /// The new start of the names of a range, and how its numbers change.
+    /// The new start of the names of a range, the shift of their numbers, and the factor by which
+    /// the numbers are then multiplied.
     ranges: HashMap<&'s str, (String, usize, usize)>,
 }
 
@@ -310,7 +310,7 @@ impl<'s> Names<'s> {
     }
 }
 
-/// The names of parameters.
+/// The names in parentheses, which are parameters, and whether they are ranges.
 fn in_parentheses<'s>(outline: &Outline<'s>, tokens: Range<usize>) -> Vec<(&'s str, bool)> {
     let (mut depth, mut found) = (0, Vec::new());
     for at in tokens {
@@ -344,7 +344,7 @@ fn declared<'s>(outline: &Outline<'s>, tokens: Range<usize>) -> Vec<(&'s str, bo
     found
 }
 
-/// The text with other types of the same class for registers.
+/// The text in which registers have other types of the same class.
 pub(crate) fn retyped(source: &str, seed: u64) -> String {
     let outline = Outline::of(source);
     let mut numbers = Random(seed);
@@ -368,7 +368,7 @@ pub(crate) fn retyped(source: &str, seed: u64) -> String {
     edited(source, edits)
 }
 
-/// The text with braces around some runs of instructions. Returns how many, too.
+/// The text with braces around some runs of instructions, and the number of these runs.
 pub(crate) fn braced(source: &str, seed: u64) -> (String, usize) {
     let outline = Outline::of(source);
     let mut numbers = Random(seed);
@@ -391,8 +391,7 @@ pub(crate) fn braced(source: &str, seed: u64) -> (String, usize) {
     (edited(source, edits), count)
 }
 
-/// How many instructions, up to a limit, follow each other from a statement on with nothing
-/// between them.
+/// The number of instructions, up to a limit, that follow each other directly, from a statement on.
 pub(crate) fn plain_run(function: &Function, start: usize, limit: usize) -> usize {
     let mut end = start;
     while let Some(next) = function.statements.get(end) {
@@ -408,8 +407,8 @@ pub(crate) fn plain_run(function: &Function, start: usize, limit: usize) -> usiz
     end - start
 }
 
-/// The text without blocks in functions: their names become names of the function. Returns
-/// how many blocks there were, too.
+/// The text without blocks in functions, and the number of blocks that it had. The names that a
+/// block declares become names of the function.
 pub(crate) fn flattened(source: &str) -> (String, usize) {
     let outline = Outline::of(source);
     let (mut edits, mut count) = (Vec::new(), 0);
@@ -460,7 +459,7 @@ pub(crate) fn flattened(source: &str) -> (String, usize) {
     (edited(source, edits), count)
 }
 
-/// The text without the data of debuggers.
+/// The text without debug information.
 pub(crate) fn without_debug(source: &str) -> String {
     let outline = Outline::of(source);
     let mut edits = Vec::new();

@@ -1,4 +1,4 @@
-//! The functions of C and LLVM, and ported sources, given to compilers.
+//! Tests in which compilers compile the functions of C and LLVM, and ported sources.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -59,7 +59,7 @@ scripts/cuda-tools installs, without a video instruction in its PTX. SEED is 1."
     },
 ];
 
-/// Reads `[OPTION] [SEED]`, with one of some options.
+/// Reads arguments `[OPTION] [SEED]`, where the option is one of `options`.
 fn option_and_seed<'a>(arguments: &'a [String], options: &[&str]) -> Outcome<(&'a str, &'a str)> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (option, rest) = match words[..] {
@@ -111,7 +111,7 @@ fn emit_c(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Clang for HIP, without an installation of HIP.
+/// Clang as a compiler for HIP; HIP itself need not be installed.
 fn hip() -> std::process::Command {
     words(
         "clang -x hip --cuda-device-only --offload-arch=gfx90a -nogpuinc -nogpulib \

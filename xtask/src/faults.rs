@@ -1,4 +1,4 @@
-//! Errors of the system, kills and runs side by side, for each command that writes files.
+//! Injected system errors, kills, and parallel runs, for each command that writes files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ strace); exit status 3 if it is missing. Two cores take about three minutes.",
     run: faults,
 }];
 
-/// What is run in a folder of its own, where these files are.
+/// The commands, and the files in the folder in which each is run.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("fmt .", &[PTX, OTHER]),
     ("check --fix --unsafe-fixes .", &[PTX, OTHER]),
@@ -45,7 +45,7 @@ const OTHER: &str = "two.ptx";
 const CUDA: &str = "a.cu";
 const BINARY: &str = "a.bin";
 
-/// System calls with the errors that they can give, as strace knows them.
+/// System calls, and for each the errors that strace injects.
 const CALLS: &[(&str, &[&str])] = &[
     ("write", &["ENOSPC", "EIO"]),
     ("writev,pwrite64,copy_file_range,sendfile", &["ENOSPC"]),
@@ -62,7 +62,7 @@ const CALLS: &[(&str, &[&str])] = &[
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// A command in its folder, with what the files are before and after it.
+/// A command in its folder, and the contents of the files before and after it.
 struct Case<'a> {
     line: &'static str,
     program: &'a Path,
@@ -104,13 +104,13 @@ fn faults(arguments: &[String]) -> Outcome {
     if troubles == 0 { Ok(()) } else { Err(Failure::Message(format!("{troubles} troubles"))) }
 }
 
-/// Whether a file tells, as a whole, what was found in the files that could be read.
+/// Whether a file is a complete report about the files that could be read.
 fn is_whole_report(name: &Path, bytes: &[u8]) -> bool {
     let is_report = ["report", "known.json"].iter().any(|report| name == Path::new(report));
     is_report && bytes.starts_with(b"{") && bytes.trim_ascii_end().ends_with(b"}")
 }
 
-/// Whether writing to standard error was what failed.
+/// Whether the injected error is in writing to standard error.
 fn is_mute(trace: &str) -> bool {
     trace.lines().any(|line| line.contains(" write(2, ") && line.contains("(INJECTED)"))
 }
@@ -131,7 +131,7 @@ impl<'a> Case<'a> {
         for &name in files {
             let from = match name {
                 PTX => "fixtures/ptx/nvcc/video_simd.sm_90.ptx",
-                // It has something to fix.
+                // The file has something to fix.
                 OTHER => "fixtures/diagnostics/V401.ptx",
                 CUDA => "fixtures/cuda/video_simd.cu",
                 _ => "fixtures/fatbin/balance.fatbin",
@@ -188,7 +188,7 @@ impl<'a> Case<'a> {
         run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     }
 
-    /// What is wrong with the files, if they are not each old or new.
+    /// The damage to the files: each must have its old or its new contents.
     fn damage(
         &self,
         status: Option<i32>,
@@ -210,7 +210,7 @@ impl<'a> Case<'a> {
         Ok(lost.map(|name| format!("{} is lost", name.display())))
     }
 
-    /// Lets each call fail in turn. Returns how many have.
+    /// Makes each system call fail in turn. Returns the number of injected errors.
     fn inject(&self, troubles: &mut usize) -> Outcome<usize> {
         let mut count = 0;
         let log = self.folder.with_file_name("log");
@@ -223,7 +223,7 @@ impl<'a> Case<'a> {
                     traced.arg(&log).args(["-e", &format!("trace={calls}"), "-e", &inject]);
                     traced.arg(self.program);
                     self.arguments(&mut traced);
-                    // One thread does the work, so that one call fails.
+                    // All work is done in one thread, so that only one call fails.
                     let output =
                         traced.env("RAYON_NUM_THREADS", "1").stderr(Stdio::piped()).output()?;
                     let trace = fs::read_to_string(&log)?;
@@ -231,7 +231,8 @@ impl<'a> Case<'a> {
                     else {
                         break;
                     };
-                    // The system's own start of a program is no work of vptx.
+                    // The error occurred while the system started the program, before vptx did
+                    // anything.
                     if output.status.code() == Some(127) {
                         continue;
                     }
@@ -243,7 +244,8 @@ impl<'a> Case<'a> {
                         None if !is_done && output.status.code() != Some(2) => {
                             Some(format!("not done, but {}", output.status))
                         }
-                        // Each thread has its own count, so the message may be what fails.
+                        // Each thread counts its calls separately, so the error may also hit the
+                        // message.
                         None if !is_done && !said.contains("vptx: ") && !is_mute(&trace) => {
                             Some(format!("not done, but only said {said:?}"))
                         }
@@ -259,14 +261,14 @@ impl<'a> Case<'a> {
         Ok(count)
     }
 
-    /// Kills runs at random moments. Returns how often a temporary file stayed, which only a
-    /// program that still runs could remove.
+    /// Kills runs at random moments. Returns the number of runs that left a temporary file, which a
+    /// killed program cannot remove.
     fn kill(&self, count: u32, troubles: &mut usize) -> Outcome<usize> {
         let mut left = 0;
         for round in 0..count {
             self.reset()?;
             let mut child = self.command().spawn()?;
-            // Even over the time, in an order that is none.
+            // The moments are spread evenly over the run time, in irregular order.
             let part = f64::from(round.wrapping_mul(2_654_435_769) >> 8) / f64::from(1 << 24);
             thread::sleep(self.time.mul_f64(part * 1.1));
             child.kill()?;

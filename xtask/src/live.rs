@@ -1,4 +1,4 @@
-//! Ignored tests of `tests/live`: vptx against ptxas and a solver.
+//! Runs the ignored tests of `tests/live`, which compare vptx with ptxas and a solver.
 
 use std::fs;
 
@@ -104,7 +104,7 @@ Environment:
     },
 ];
 
-/// Reads `[COUNT] [SEED]`; empty where they are left out, for which the tests have values.
+/// Reads arguments `[COUNT] [SEED]`. A missing argument is empty; the tests have defaults for it.
 fn count_and_seed(arguments: &[String]) -> Outcome<[&str; 2]> {
     if arguments.len() > 2 || arguments.iter().any(|argument| argument.starts_with('-')) {
         return Err(Failure::Usage);
@@ -117,7 +117,7 @@ fn agree(filter: &str, arguments: &[String]) -> Outcome {
     let [count, seed] = count_and_seed(arguments)?;
     cuda_tools("")?;
     let mut tests = words("cargo test --locked --test live");
-    // Some tests need no ptxas: they are of the generator.
+    // Some of these tests are not ignored, because they test the generator and need no ptxas.
     tests.args([filter, "--", "--include-ignored", "--nocapture"]);
     run(tests.env("VPTX_LIVE_COUNT", count).env("VPTX_LIVE_SEED", seed))
 }
@@ -165,7 +165,7 @@ fn measure_costs(arguments: &[String]) -> Outcome {
     tests.env("VPTX_COST_ONLY", only).env("VPTX_COST_TARGET", target).env("VPTX_COSTS", &new);
     run(&mut tests)?;
     fs::copy(&new, root().join("src/backend/ptx/costs.txt"))?;
-    // This compiles the new counts in, and fails if the page has older ones.
+    // This builds with the new costs, and fails if the page has older ones.
     let test = "cargo test --locked --test library -- costs::the_documentation_has";
     run(&mut crate::work::words(test))
 }
@@ -179,7 +179,7 @@ fn prove_rewrites(arguments: &[String]) -> Outcome {
     if std::env::var_os("VPTX_Z3").is_none_or(|path| path.is_empty()) {
         cuda_tools("--z3")?;
     }
-    // One test at a time: each uses two solvers.
+    // Tests run one after the other, because each uses two solvers.
     let mut command = live(tests);
     command.args(["values::", "--test-threads", "1"]);
     run(command.env("VPTX_PROVE_COUNT", count).env("VPTX_PROVE_SEED", seed))

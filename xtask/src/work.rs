@@ -1,4 +1,4 @@
-//! Running other programs in the root of the repository.
+//! Runs other programs in the root of the repository.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::{fs, io};
 
 /// Why a command did not succeed.
 pub enum Failure {
-    /// It has no such arguments.
+    /// The command does not take such arguments.
     Usage,
-    /// A tool is missing that it does not install.
+    /// A tool is missing, and the command does not install it.
     Missing(String),
-    /// Something else is wrong, a sentence.
+    /// Another problem, described in a sentence.
     Message(String),
-    /// A program failed.
+    /// Another program failed.
     Command { line: String, status: u8 },
 }
 
@@ -41,7 +41,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Options of a command, most with a value after them.
+/// The options of a command. Most of them are followed by a value.
 pub struct Options<'a>(std::slice::Iter<'a, String>);
 
 impl<'a> Options<'a> {
@@ -68,7 +68,7 @@ pub fn command(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     command
 }
 
-/// As [`command`], of words without spaces.
+/// Like [`command`], but splits a line at blanks.
 pub fn words(line: &str) -> Command {
     command(line.split_whitespace())
 }
@@ -101,13 +101,13 @@ pub fn exists(program: &str) -> bool {
     succeeds(&mut command([program, "--version"]))
 }
 
-/// Installs what `scripts/cuda-tools` has.
+/// Installs the tools of `scripts/cuda-tools`.
 pub fn cuda_tools(options: &str) -> Outcome {
     let script = root().join("scripts/cuda-tools");
     run(command([script]).arg("--quiet").args(options.split_whitespace()))
 }
 
-/// The ignored tests of `tests/live` whose names begin so.
+/// A command that runs the ignored tests of `tests/live` whose names contain `filter`.
 pub fn live(filter: &str) -> Command {
     let mut command = words("cargo test --locked --test live");
     command.args([filter, "--", "--ignored", "--nocapture"]);
@@ -121,7 +121,7 @@ fn cannot_start(command: &Command, error: &io::Error) -> Failure {
 fn failed(command: &Command, status: Option<i32>) -> Failure {
     let words = [command.get_program()].into_iter().chain(command.get_args());
     let line: Vec<_> = words.map(OsStr::to_string_lossy).collect();
-    // A signal has no status.
+    // If a signal ended the program, there is no status.
     let status = status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1);
     Failure::Command { line: line.join(" "), status }
 }
@@ -142,7 +142,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nobody needs to know that a folder for temporary files stays.
+        // It does no harm if a temporary folder stays.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -11,14 +11,14 @@ use crate::shape::{Shape, Slot};
 use crate::values::Id;
 
 impl Search<'_> {
-    /// Joins known values, two at a time, where the second one needed is known exactly.
+    /// Joins pairs of known values. Given the first value, the second must be known exactly.
     pub(super) fn join(&mut self) {
         self.join_sums();
         self.join_bytes();
         self.join_extremes();
     }
 
-    /// The values that were made, with the number of their operations.
+    /// The values that are results of operations, each with the number of its operations.
     fn made(&self) -> Vec<(Id, u32)> {
         let of = |level: usize| self.levels[level].iter().map(move |id| (*id, level as u32));
         of(1).chain(of(2)).collect()
@@ -68,7 +68,7 @@ impl Search<'_> {
         }
     }
 
-    /// Joins values by `prmt` of which each gives some bytes of the result.
+    /// Joins two values by `prmt` if each gives some bytes of the result.
     fn join_bytes(&mut self) {
         let mut givers: [Vec<(Id, u32, u32)>; 16] = Default::default();
         let given: Vec<(Id, u32)> = self.sources.iter().map(|id| (*id, 0)).collect();
@@ -112,7 +112,7 @@ impl Search<'_> {
         }
     }
 
-    /// Joins values of which the result is the minimum or maximum.
+    /// Joins two values if their minimum or maximum is the result.
     fn join_extremes(&mut self) {
         for ty in [Type::U32, Type::S32] {
             for opcode in [Opcode::Min(ty), Opcode::Max(ty)] {

@@ -1,4 +1,4 @@
-//! A panic ends the work on one message only.
+//! A panic ends only the work on the message that caused it.
 #![cfg(debug_assertions)]
 
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn a_request_is_answered_with_an_error() {
     for _ in 0..2 {
         let answer = client.response("textDocument/hover", &place);
         assert_eq!(answer.get("result"), None);
-        // InternalError of JSON-RPC.
+        // The code of `InternalError` in JSON-RPC.
         assert_eq!(answer["error"]["code"], -32603);
         let message = answer["error"]["message"].as_str().unwrap();
         assert!(message.contains(BUG), "{message}");

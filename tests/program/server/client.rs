@@ -1,4 +1,4 @@
-//! An editor that speaks with the server.
+//! An editor that talks to the server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -15,14 +15,14 @@ pub(super) struct Client {
     pub(super) child: Child,
     output: BufReader<ChildStdout>,
     pub(super) requests: i32,
-    /// Messages that came beside answers.
+    /// Messages of the server other than answers.
     beside: Vec<Value>,
-    /// The abilities that the server tells.
+    /// The capabilities that the server reports.
     pub(super) capabilities: Value,
 }
 
 impl Client {
-    /// Starts the server in a folder without a conversation.
+    /// Starts the server in a folder, and sends nothing.
     pub(super) fn silent(folder: &Path) -> Client {
         Client::of(start(folder, &["server"]))
     }
@@ -36,7 +36,7 @@ impl Client {
         Client::silent(folder).initialized(capabilities, options)
     }
 
-    /// A client whose server meets a bug in the work on something.
+    /// A client whose server panics when it works on `what`.
     #[cfg(debug_assertions)]
     pub(super) fn with_bug(folder: &Path, capabilities: &Value, what: &str) -> Client {
         let child = start_with(folder, &["server"], &[("VPTX_TEST_PANIC", what)]);
@@ -63,7 +63,7 @@ impl Client {
     }
 
     pub(super) fn send_bytes(&mut self, bytes: &[u8]) {
-        // A server that has ended does not read.
+        // The write fails if the server has ended.
         let _ = self.child.stdin.as_mut().unwrap().write_all(bytes);
     }
 
@@ -117,7 +117,7 @@ impl Client {
         response["result"].clone()
     }
 
-    /// Waits for a message that is no answer.
+    /// Waits for a request or notification with this method.
     pub(super) fn wait(&mut self, method: &str) -> Value {
         if let Some(at) = self.beside.iter().position(|message| message["method"] == method) {
             return self.beside.remove(at)["params"].clone();
@@ -183,7 +183,7 @@ pub(super) fn uri(folder: &Folder, name: &str) -> String {
     format!("file://{}", folder.0.join(name).display())
 }
 
-/// Makes edits in a text whose columns are counted in UTF-16.
+/// Applies edits, whose columns are counted in UTF-16, to a text.
 pub(super) fn applied(text: &str, edits: &Value) -> String {
     let offset = |place: &Value| {
         let mut lines = text.split_inclusive('\n');

@@ -1,4 +1,4 @@
-//! `vptx server` as an editor speaks with it.
+//! `vptx server` as an editor talks to it.
 
 mod bugs;
 mod client;
@@ -32,7 +32,7 @@ __device__ int f(int x, int y) {
 }
 ";
 
-/// The findings are those of `vptx check` on the saved file, in its order.
+/// The server reports the findings that `vptx check` reports on the saved file, in the same order.
 #[test]
 fn findings_are_those_of_check() {
     let folder = Folder::new("server-findings");
@@ -73,7 +73,8 @@ fn findings_are_those_of_check() {
     assert_eq!(client.end(), 0);
 }
 
-/// Findings follow settings that change on disk, and a client that asks for findings.
+/// Findings are updated when settings change on disk. A client that pulls findings gets the new
+/// ones.
 #[test]
 fn settings_are_read_again() {
     let folder = Folder::new("server-settings");
@@ -106,7 +107,8 @@ fn settings_are_read_again() {
     assert_eq!(client.end(), 0);
 }
 
-/// Findings on whole modules follow the text, and are repaired and left out like others.
+/// Findings on whole modules are updated with the text. Like other findings, they have fixes and
+/// can be suppressed.
 #[test]
 fn findings_on_names_are_shown() {
     let folder = Folder::new("server-findings-on-names");
@@ -141,7 +143,7 @@ fn findings_on_names_are_shown() {
     assert_eq!(change(&mut client, &video.replace("nowhere", "unused")), ["V905 6"]);
     assert_eq!(client.end(), 0);
 
-    // A rule that is named is for every module.
+    // A rule that the client selects by name applies to every module.
     let options = json!({ "extendSelect": ["V902", "V907"] });
     let mut client = Client::new(&folder.0, &json!({}), &options);
     assert_eq!(codes(&client.findings(&uri, "ptx", plain)), ["V907 4", "V902 5"]);
@@ -193,7 +195,7 @@ fn fixes_are_made() {
     assert_eq!(client.end(), 0);
 }
 
-/// One fix, at the last of several instructions, is for all of them.
+/// One fix replaces several instructions. It is offered at the last of them.
 #[test]
 fn regions_are_fixed_together() {
     let text = "\
@@ -271,7 +273,7 @@ fn hovers_explain() {
         assert!(shown.contains(expected), "{line}:{character}: {shown}");
     }
     assert_eq!(client.hover(&module, 1, 2), "");
-    // The module's target decides what an instruction costs.
+    // The costs of an instruction depend on the module's target.
     let bytes = uri(&folder, "c.ptx");
     let text = ".version 9.2\n.target sm_120a\n.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)\n\
                 {\nvmin4.u32.u32.u32 d, a, b, d;\n}\n";
@@ -292,13 +294,13 @@ fn hovers_explain() {
     let program = client.ask("workspace/executeCommand", &params);
     let lowered =
         vptx_in(&folder.0, &["lower", "--emit", "ir", "vadd.s32.s32.s32.sat %0, %1, %2;"], b"");
-    // The program names operands, not registers.
+    // The printed program names operands, so it says which register each is.
     let expected = lowered.stdout.replacen('\n', "\n// a is %1, b is %2\n", 1);
     assert_eq!(program, expected.as_str());
     assert_eq!(client.end(), 0);
 }
 
-/// The legal instructions of a part, spelled as the manual does, where they stand.
+/// The legal instructions in a part of a text, each in canonical spelling and with its range.
 #[test]
 fn instructions_of_a_part() {
     let folder = Folder::new("server-instructions");
@@ -405,7 +407,7 @@ fn declarations_are_found_and_costs_shown() {
     assert_eq!(client.end(), 0);
 }
 
-/// After any edits the findings are those of a text that is opened so.
+/// After edits, the findings are the same as if the resulting text had just been opened.
 #[test]
 fn edits_leave_the_findings_of_a_fresh_text() {
     let folder = Folder::new("server-edits");
@@ -471,7 +473,7 @@ fn wrong_messages_are_refused() {
     });
     assert_eq!(code(&client.response("textDocument/hover", &unopened)), Some(-32602));
     let before = client.findings(&uri, "ptx", MODULE);
-    // No JSON, no message, and places that the text does not have.
+    // Sends bytes that are not JSON, JSON that is not a message, and positions outside of the text.
     client.send_bytes(b"Content-Length: 5\r\n\r\n{\"id\"");
     client.send_bytes(b"Content-Type: x\r\ncontent-length: 2\r\n\r\n[]");
     let far = json!({ "line": 4_000_000_000_u32, "character": 4_000_000_000_u32 });
@@ -493,7 +495,7 @@ fn wrong_messages_are_refused() {
     assert_eq!(client.hover(&uri, u32::MAX, u32::MAX), "");
     assert_eq!(client.end(), 0);
 
-    // A stream that ends, or has no header, ends the server.
+    // The server ends if its input ends or has no valid header.
     for bytes in [
         &b""[..],
         b"GET / HTTP/1.1\r\n\r\n",
@@ -516,7 +518,8 @@ fn requests_can_be_cancelled() {
     let mut client = Client::usual(&folder.0);
     let big = format!("{}{}", MODULE, "// a line of a large text\n".repeat(400_000));
     client.open(&uri, "ptx", &big);
-    // All at once: the server reads the cancellation while it opens the text.
+    // The messages are sent at once, so that the server reads the cancellation while it opens the
+    // text.
     let place = json!({
         "textDocument": { "uri": uri }, "position": { "line": 6, "character": 6 },
     });
@@ -531,7 +534,7 @@ fn requests_can_be_cancelled() {
     }
     client.send_bytes(&batch);
     assert!(client.answer(70)["result"]["contents"]["value"].is_string());
-    // In time or not, there is one answer.
+    // The request gets one answer, whether or not the cancellation came in time.
     let second = client.answer(71);
     assert!(second["error"]["code"] == -32800 || second["result"].is_object(), "{second}");
     assert_eq!(client.end(), 0);

@@ -59,7 +59,7 @@ impl Opened {
         self.client.ask(&format!("textDocument/{method}"), &params)
     }
 
-    /// The place of the nth occurrence of a text, as UTF-16.
+    /// The position of the nth occurrence of a text, in UTF-16 units.
     fn place(&self, word: &str, number: usize) -> Value {
         let (at, _) = self.text.match_indices(word).nth(number).expect(word);
         let before = &self.text[..at];
@@ -68,7 +68,7 @@ impl Opened {
         json!({ "line": line, "character": before[start..].encode_utf16().count() })
     }
 
-    /// The texts of ranges, each with its line.
+    /// The texts of ranges, each after its line number.
     fn shown(&self, places: &Value) -> Vec<String> {
         let text = |place: &Value| {
             let range = &place["range"];
@@ -90,7 +90,7 @@ impl Opened {
         self.shown(&places)
     }
 
-    /// The text after a name is changed, or the message that says why not.
+    /// The text after renaming, or the message that says why the name stays.
     fn renamed(&mut self, word: &str, number: usize, new: &str) -> Result<String, String> {
         let params = json!({
             "textDocument": { "uri": self.uri },
@@ -109,7 +109,7 @@ impl Opened {
 fn names_are_found_in_their_scopes() {
     let folder = Folder::new("server-names");
     let mut module = Opened::new(&folder, "a.ptx", "ptx", MODULE);
-    // `%r04` is outside of the inner range, `%r01` is `%r1`.
+    // The inner range does not declare `%r04`. `%r01` is another spelling of `%r1`.
     assert_eq!(module.references("%r1", 0, true), ["11 %r1", "18 %r1", "18 %r01"]);
     assert_eq!(module.references("%r1", 1, true), ["15 %r1"]);
     assert_eq!(module.references("%r<", 0, true).len(), 6);
@@ -252,7 +252,7 @@ end: ret;
             format!("{} {start}-{end} {}", it["name"].as_str().unwrap(), it["detail"])
         })
         .collect();
-    // The way back to `outer` goes through the table, too.
+    // The branch back to `outer` also goes through the table of targets.
     assert_eq!(
         labels,
         [
@@ -274,7 +274,7 @@ end: ret;
     assert_eq!(module.client.end(), 0);
 }
 
-/// Tokens as text: each with its type, and a mark if it declares something.
+/// The tokens as text: each after its type, with a mark if it is a declaration.
 fn tokens(opened: &Opened, answer: &Value) -> Vec<String> {
     let legend = &opened.client.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"];
     let numbers: Vec<usize> =
@@ -347,7 +347,7 @@ fn semantic_tokens_tell_names_from_words() {
     );
     assert_eq!(module.client.end(), 0);
 
-    // In C-like sources, only video instructions: the rest is the work of other servers.
+    // In C-like sources, only video instructions have tokens: other servers know the rest.
     let mut source = Opened::new(&folder, "b.cu", "cuda", SOURCE);
     let answer = source.ask("semanticTokens/full", &json!({}));
     assert_eq!(
@@ -402,7 +402,7 @@ fn commands_evaluate_and_explain() {
     assert!(page["result"].as_str().unwrap().starts_with("# V401"), "{page}");
 }
 
-/// A client may give codes an address.
+/// A client may set the address to which codes link.
 #[test]
 fn codes_link_to_pages() {
     let folder = Folder::new("server-pages");

@@ -5,8 +5,8 @@
 
 use std::cmp::Ordering;
 
-/// The result for source values. Bits above those of a type are ignored in a source, and zero
-/// in a result.
+/// Computes a result from source values. The function ignores the bits of a source above its type,
+/// and sets the same bits of the result to zero.
 pub(super) type Function = Box<dyn Fn(&[u64]) -> u64>;
 
 const WORD: u64 = 0xffff_ffff;
@@ -188,7 +188,7 @@ fn half_of(number: f64) -> u64 {
     } else if magnitude.is_finite() {
         let exponent = magnitude.log2().floor() as i32;
         let fraction = (magnitude * f64::powi(2.0, 10 - exponent)).round_ties_even() as u64;
-        // A fraction that is rounded up to 2 makes the exponent larger.
+        // A fraction that is rounded up to 2 carries into the exponent.
         (((exponent + 14) as u64) << 10) + fraction
     } else {
         u64::MAX
@@ -196,7 +196,7 @@ fn half_of(number: f64) -> u64 {
     sign | bits.min(0x7c00)
 }
 
-/// The smaller number, and the number beside a NaN. Of zeros, the negative one is smaller.
+/// The smaller number; if one is a NaN, the other. -0 is smaller than +0.
 fn smaller(x: f64, y: f64) -> f64 {
     let is_x = !x.is_nan() && (y.is_nan() || x.total_cmp(&y).is_lt());
     if is_x { x } else { y }
@@ -206,7 +206,7 @@ fn limited(number: f64) -> f64 {
     if number > 0.0 { number.min(1.0) } else { 0.0 }
 }
 
-/// The result's type, and how far the product is shifted right.
+/// The result's type, and the number of bits by which the product is shifted right.
 fn half_of_product(ty: Type, half: &str) -> Option<(Type, usize)> {
     match half {
         "lo" => Some((ty, 0)),
@@ -227,7 +227,7 @@ fn sum_of_product(ty: Type, half: &str) -> Option<Function> {
     Some(Box::new(move |x| result.wrap(i128::from(product(x)) + i128::from(x[2]))))
 }
 
-/// A shift by an amount that counts as the number of bits if it is larger.
+/// A shift. A larger amount than the number of bits counts as the number of bits.
 fn shift(ty: Type, operation: fn(i128, u32) -> i128) -> Function {
     Box::new(move |x| {
         let by = (x[1] as u32).min(ty.bits as u32);
@@ -277,7 +277,8 @@ fn compared(order: &str, ty: Type) -> Option<Function> {
     Some(Box::new(move |x| holds(ty.value(x[0]).cmp(&ty.value(x[1]))).into()))
 }
 
-/// Products of the parts of a word with bytes from a place on, and the sum of all.
+/// Multiplies the parts of a word with as many bytes of a second word, from byte `first` on, and
+/// adds the products and a third word.
 fn dot(a: Type, b: Type, bits: usize, first: usize) -> Function {
     let (part, byte) = (Type { bits, ..a }, Type { bits: 8, ..b });
     Box::new(move |x| {
@@ -286,7 +287,8 @@ fn dot(a: Type, b: Type, bits: usize, first: usize) -> Function {
     })
 }
 
-/// Two words clamped to a type, the second in the lowest part, below the third.
+/// Clamps two words to a type and joins them: the second word is the lowest part, the first word
+/// follows, and the third word fills the bits above.
 fn packed(ty: Type) -> Function {
     let word = Type { is_signed: true, bits: 32, lanes: 1 };
     Box::new(move |x| {

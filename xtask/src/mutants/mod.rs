@@ -1,4 +1,4 @@
-//! Changes a place of the sources, and asks whether a test notices.
+//! Changes places in the sources, and asks whether a test notices each change.
 
 mod places;
 mod tests;
@@ -60,7 +60,7 @@ fn mutants(arguments: &[String]) -> Outcome {
         draw(&all, &below, count, seed)
     };
     println!("{} of {} places; {constant} functions are const", drawn.len(), all.len());
-    // The number of a mutant in the build is its index here.
+    // In the build, the number of a mutant is its index in this list.
     let all: Vec<Mutant> = drawn.iter().map(|&id| all[id].clone()).collect();
     let tree = Tree::new(&folder)?;
     let (on, programs) = tree.build(&all)?;
@@ -105,13 +105,14 @@ fn mutants(arguments: &[String]) -> Outcome {
 }
 
 impl Mutant {
-    /// As the list of survivors shows it.
+    /// The mutant as a line in the list of survivors.
     fn line(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.place.what)
     }
 }
 
-/// Those of all sources, and how many functions have none, as they are `const`.
+/// The mutants of all sources, and the number of functions without mutants because they are
+/// `const`.
 fn all_mutants() -> Outcome<(Vec<Mutant>, usize)> {
     let (mut all, mut constant) = (Vec::new(), 0);
     for file in sources(&root().join("src"))? {
@@ -128,7 +129,8 @@ fn all_mutants() -> Outcome<(Vec<Mutant>, usize)> {
     Ok((all, constant))
 }
 
-/// In the order of their names. `main.rs` is another crate; the tests' own files are none.
+/// The source files, in the order of their names. `main.rs` is left out as another crate, and so
+/// are test files.
 fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut entries: Vec<PathBuf> =
@@ -149,8 +151,8 @@ fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// `count` of those in files that begin with `below`: of each folder of `src/` as many as its
-/// share of all places, at least one.
+/// Draws `count` of the mutants in files whose path begins with `below`. Each folder of `src/` gets
+/// a number in proportion to its places, but at least one.
 fn draw(all: &[Mutant], below: &str, count: usize, seed: u64) -> Vec<usize> {
     let mut rooms: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (id, mutant) in all.iter().enumerate().filter(|(_, it)| it.file.starts_with(below)) {
@@ -171,7 +173,7 @@ fn draw(all: &[Mutant], below: &str, count: usize, seed: u64) -> Vec<usize> {
     drawn
 }
 
-/// Splitmix64.
+/// The generator splitmix64.
 struct Random(u64);
 
 impl Random {

@@ -1,5 +1,5 @@
-//! Where a source can be mutated: each place has a text that goes before it and one that goes
-//! after it, so that the unchanged text stays the other choice.
+//! The places where a source can be mutated. Each place gets a text before it and a text after it,
+//! so that the code can still choose the unchanged text.
 
 use std::ops::Range;
 
@@ -7,27 +7,27 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, Lit, Pat, ReturnType, Stmt, Type, UnOp};
 
-/// One change of one place of a source.
+/// One possible change of a source.
 #[derive(Clone)]
 pub struct Place {
-    /// Bytes of the source.
+    /// The place, in bytes of the source.
     pub range: Range<usize>,
-    /// The function around it, in bytes of the source.
+    /// The function that contains the place, in bytes of the source.
     pub function: Range<usize>,
-    /// What is done, for the report.
+    /// A description of the change, for the report.
     pub what: String,
     change: Change,
 }
 
 #[derive(Clone)]
 enum Change {
-    /// The expression becomes this one.
+    /// Another expression replaces the expression.
     Instead(String),
     /// The condition becomes its negation.
     Not,
-    /// The condition becomes this value.
+    /// The condition is always this value.
     Fixed(bool),
-    /// The function returns this at once.
+    /// The function returns this value at once.
     Return(String),
     /// The statement is left out.
     Omit,
@@ -36,7 +36,7 @@ enum Change {
 }
 
 impl Place {
-    /// What goes before and after the place if its number is `id`.
+    /// The texts to insert before and after the place if its number is `id`.
     pub fn around(&self, id: usize) -> (String, &'static str) {
         let on = format!("crate::mutant({id})");
         match &self.change {
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// All places of a source; and how many functions have none, as they are `const`.
+/// All places of a source, and the number of functions without places because they are `const`.
 pub fn places(text: &str) -> syn::Result<(Vec<Place>, usize)> {
     let file = syn::parse_file(text)?;
     let mut finder = Finder { text, function: None, places: Vec::new(), constant: 0 };
@@ -61,7 +61,7 @@ pub fn places(text: &str) -> syn::Result<(Vec<Place>, usize)> {
 
 struct Finder<'a> {
     text: &'a str,
-    /// Places are only taken inside of functions.
+    /// The function that is being visited. Outside of functions, there are no places.
     function: Option<Range<usize>>,
     places: Vec<Place>,
     constant: usize,
@@ -85,7 +85,7 @@ impl Finder<'_> {
         self.places.push(Place { range, function, what, change });
     }
 
-    /// The expression with another text for a part of it.
+    /// Adds a place where a part of an expression is replaced.
     fn replace(&mut self, whole: Range<usize>, part: Range<usize>, new: &str) {
         let (before, after) = (whole.start..part.start, part.end..whole.end);
         let text = format!("{}{new}{}", &self.text[before], &self.text[after]);
@@ -93,7 +93,7 @@ impl Finder<'_> {
     }
 
     fn condition(&mut self, condition: &Expr) {
-        // A literal is negated anyway.
+        // Literals are negated elsewhere.
         if !has_let(condition) && !matches!(condition, Expr::Lit(_)) {
             self.add(condition.span().byte_range(), Change::Not);
         }
@@ -125,7 +125,7 @@ impl Finder<'_> {
     }
 }
 
-/// What a function can return instead of what it computes.
+/// Values that a mutated function can return.
 fn values(signature: &syn::Signature) -> Vec<String> {
     let ReturnType::Type(_, of) = &signature.output else { return vec![String::new()] };
     match &**of {
@@ -135,7 +135,7 @@ fn values(signature: &syn::Signature) -> Vec<String> {
             match last.ident.to_string().as_str() {
                 "bool" => vec!["true".into(), "false".into()],
                 "Result" => vec!["Ok(Default::default())".into()],
-                // It would call itself.
+                // `Default::default()` would call the function itself.
                 _ if signature.ident == "default" => Vec::new(),
                 _ => vec!["Default::default()".into()],
             }
@@ -160,7 +160,7 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// Operators that take the place of one.
+/// The operators that may replace an operator.
 fn operators(operator: &BinOp) -> &'static [&'static str] {
     match operator {
         BinOp::Eq(_) => &["!="],
@@ -190,7 +190,7 @@ fn operators(operator: &BinOp) -> &'static [&'static str] {
     }
 }
 
-/// Methods of which one takes the place of the other.
+/// Pairs of methods that may replace each other.
 const METHODS: [[&str; 2]; 6] = [
     ["min", "max"],
     ["any", "all"],
@@ -200,7 +200,7 @@ const METHODS: [[&str; 2]; 6] = [
     ["take_while", "skip_while"],
 ];
 
-/// Literals beside one.
+/// The literals next to a literal.
 fn beside(literal: &Lit) -> Vec<String> {
     let both = |value: u128, suffix: &str| {
         let around = [value.checked_add(1), value.checked_sub(1)];
@@ -217,7 +217,7 @@ fn beside(literal: &Lit) -> Vec<String> {
 }
 
 impl<'ast> Visit<'ast> for Finder<'_> {
-    // Nothing in these can ask which mutant is on.
+    // Patterns, types and attributes cannot contain a call that asks for the active mutant.
     fn visit_pat(&mut self, _: &'ast Pat) {}
     fn visit_type(&mut self, _: &'ast Type) {}
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}

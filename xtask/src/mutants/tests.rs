@@ -1,4 +1,4 @@
-//! Which tests reach which mutants, and whether they notice.
+//! Finds out which tests reach which mutants, and which mutants a test notices.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,11 +27,11 @@ pub struct Test {
 }
 
 pub struct Suite {
-    /// Quickest first.
+    /// All tests, the quickest first.
     pub tests: Vec<Test>,
-    /// Names of tests that fail without a mutant, or when they run alone.
+    /// The names of tests that fail without a mutant, or fail when they run alone.
     pub broken: Vec<String>,
-    /// The tests that reach a mutant, in order.
+    /// For each mutant, the tests that reach it, in order.
     reach: BTreeMap<usize, Vec<usize>>,
     folder: PathBuf,
 }
@@ -86,7 +86,8 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Whether a test notices each mutant, told as soon as it is known.
+    /// Finds out whether a test notices each mutant. `tell` is called as soon as a verdict is
+    /// known.
     pub fn run(
         &self,
         mutants: &[usize],
@@ -105,7 +106,7 @@ impl Suite {
             return Ok(Verdict::Unreached);
         };
         let (own, number) = (scratch.join(format!("mutant-{id}")), id.to_string());
-        // Few tests at first: most mutants do not outlive these.
+        // Runs few tests at first, since they kill most mutants.
         let mut limit = Duration::from_millis(500);
         let mut verdict = Verdict::Survived;
         while !rest.is_empty() && verdict == Verdict::Survived {
@@ -138,8 +139,8 @@ impl Suite {
     }
 }
 
-/// Whether these tests of a program pass, or nothing if they do not end in so many seconds.
-/// Their temporary files are in `own`.
+/// Whether some tests of a program pass; `None` if they do not end within `seconds`. The tests put
+/// temporary files in `own`.
 fn passes(
     folder: &Path,
     program: &Path,
@@ -150,7 +151,7 @@ fn passes(
 ) -> Outcome<Option<bool>> {
     fs::create_dir_all(own)?;
     let mut command = Command::new("timeout");
-    // A mutant may ask for all memory there is.
+    // Memory is limited, because a mutant may allocate without end.
     command
         .args(["--kill-after=1", &seconds.to_string(), "sh", "-c"])
         .args([r#"ulimit -v 16000000; exec "$0" "$@""#])
@@ -172,7 +173,7 @@ fn passes(
     })
 }
 
-/// The results of `work` on the numbers below `count`, in order.
+/// Calls `work` with the numbers below `count`, on all cores. Returns the results in order.
 fn on_all_cores<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Outcome<T> + Sync,

@@ -1,4 +1,4 @@
-//! A copy of the repository, in which each drawn place asks whether its mutant is on.
+//! A copy of the repository. Each drawn place in it asks whether its mutant is active.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,12 +9,12 @@ use std::process::Command;
 use super::places::Place;
 use crate::work::{Failure, Outcome, output, root, words};
 
-/// A mutant: a place of a file.
+/// A mutant: a place in a file.
 #[derive(Clone)]
 pub struct Mutant {
-    /// As `src/diff/value.rs`.
+    /// The path of the file, such as `src/diff/value.rs`.
     pub file: String,
-    /// From 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     pub place: Place,
 }
@@ -24,7 +24,8 @@ pub struct Tree {
     target: PathBuf,
 }
 
-/// The switch. With `VPTX_MUTANTS_REACHED`, a file, it writes there which mutants are asked for.
+/// The function that tells whether a mutant is active. If `VPTX_MUTANTS_REACHED` names a file, the
+/// function writes there which mutants it was asked for.
 const SWITCH: &str = r#"
 pub(crate) fn mutant(id: usize) -> bool {
     use std::io::Write as _;
@@ -47,15 +48,16 @@ pub(crate) fn mutant(id: usize) -> bool {
 }
 "#;
 
-/// Ranges of a source, where they are after the changes.
+/// A source after the changes.
 struct Moved {
     text: String,
-    /// The place of each mutant, with what was added, and the function around it.
+    /// For each mutant, its number, the range of its place with the inserted text, and the range of
+    /// the function around it.
     mutants: Vec<(usize, Range<usize>, Range<usize>)>,
 }
 
 impl Tree {
-    /// Copies what git knows or would add. What has not changed keeps its time.
+    /// Copies all files that git tracks or would add. Unchanged files keep their times.
     pub fn new(folder: &Path) -> Outcome<Tree> {
         let listed = output(&mut words(
             "git ls-files -z --cached --others --exclude-standard --deduplicate",
@@ -87,7 +89,7 @@ impl Tree {
         cargo
     }
 
-    /// Writes the sources of all mutants with those in `on`.
+    /// Writes the sources of all mutants. They contain only the mutants in `on`.
     fn write(&self, mutants: &[Mutant], on: &[usize]) -> Outcome<BTreeMap<String, Moved>> {
         let mut files = BTreeMap::from([("src/lib.rs", Vec::new())]);
         for (id, mutant) in mutants.iter().enumerate() {
@@ -100,7 +102,7 @@ impl Tree {
         for (file, ids) in files {
             let moved = apply(&fs::read_to_string(root().join(file))?, mutants, &ids);
             let text = if file == "src/lib.rs" {
-                // On the first line, so that the others keep their numbers.
+                // The switch goes on the first line, so that other lines keep their numbers.
                 let switch = SWITCH.replace("COUNT", &mutants.len().to_string());
                 format!("#![allow(warnings)] {}{switch}", moved.text)
             } else {
@@ -112,8 +114,8 @@ impl Tree {
         Ok(all)
     }
 
-    /// Builds the tests with those mutants that compile. Returns the numbers of these, and the
-    /// test programs. The sources are again as they were, as tests read them.
+    /// Builds the tests with all mutants that compile. Returns the numbers of these mutants and the
+    /// test programs. Afterwards the sources are restored, because tests read them.
     pub fn build(&self, mutants: &[Mutant]) -> Outcome<(Vec<usize>, Vec<PathBuf>)> {
         let mut on: Vec<usize> = (0..mutants.len()).collect();
         loop {
@@ -163,18 +165,19 @@ fn remove_others(folder: &Path, keep: &BTreeSet<PathBuf>) -> Outcome {
     Ok(())
 }
 
-/// The text with these mutants.
+/// The text with some mutants inserted.
 fn apply(text: &str, mutants: &[Mutant], ids: &[usize]) -> Moved {
-    // Where one place is inside of another, so is what is added. An empty place comes first.
+    // If one place contains another, the inserted texts are nested, too. An empty place comes
+    // first.
     let mut ids = ids.to_vec();
     ids.sort_by_key(|&id| {
         let Range { start, end } = mutants[id].place.range;
         (start, start != end, std::cmp::Reverse(end), id)
     });
     let mut moved = Moved { text: String::new(), mutants: Vec::new() };
-    // Those whose end is to come: index in `moved.mutants`, end, what goes there.
+    // The places whose end is still to come: index in `moved.mutants`, end, text to insert there.
     let mut open: Vec<(usize, usize, &str)> = Vec::new();
-    // Where the bytes of the source have gone, as (old, new).
+    // Pairs of an old offset and the new offset to which its byte moved.
     let mut steps = vec![(0, 0)];
     let mut done = 0;
     let mut copy = |moved: &mut Moved, end: usize| {
@@ -205,7 +208,8 @@ fn apply(text: &str, mutants: &[Mutant], ids: &[usize]) -> Moved {
         }
     }
     copy(&mut moved, text.len());
-    // The first step at an offset is before what is added there, the last one after it.
+    // The first step at an offset is before the text that is inserted there, the last step is after
+    // it.
     for (_, _, function) in &mut moved.mutants {
         let at = |old: usize| {
             let (from, to) =
@@ -217,7 +221,7 @@ fn apply(text: &str, mutants: &[Mutant], ids: &[usize]) -> Moved {
     moved
 }
 
-/// The mutants that the errors of the compiler are about.
+/// The mutants to which the compiler's errors refer.
 fn blamed(errors: &str, files: &BTreeMap<String, Moved>) -> BTreeSet<usize> {
     let mut wrong = BTreeSet::new();
     for line in errors.lines() {
