@@ -25,7 +25,9 @@ pub(crate) fn nearest<'a>(
 /// or replaces a byte, or swaps neighbours. Upper and lower case are the same.
 pub(crate) fn distance(left: &str, right: &str, limit: usize) -> Option<usize> {
     let (left, right) = (left.as_bytes(), right.as_bytes());
-    if left.len().abs_diff(right.len()) > limit {
+    // An edit changes the length by one byte at most, and the set of letters by two.
+    let changed = (letters(left) ^ letters(right)).count_ones() as usize;
+    if left.len().abs_diff(right.len()) > limit || changed > 2 * limit {
         return None;
     }
     let same = |i: usize, j: usize| left[i].eq_ignore_ascii_case(&right[j]);
@@ -41,12 +43,33 @@ pub(crate) fn distance(left: &str, right: &str, limit: usize) -> Option<usize> {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
         }
-        // Later rows come from the last two, and are not less.
-        if row.iter().chain(&last).all(|edits| *edits > limit) {
-            return None;
-        }
         std::mem::swap(&mut before, &mut last);
         std::mem::swap(&mut last, &mut row);
     }
     Some(last[right.len()]).filter(|edits| *edits <= limit)
+}
+
+/// The set of the letters of a text, one bit for each.
+fn letters(text: &[u8]) -> u128 {
+    text.iter().fold(0, |set, byte| set | 1 << (byte.to_ascii_lowercase() & 127))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is passed over early has too many edits.
+    #[test]
+    fn distances_within_the_limit_are_those_without_one() {
+        let words = ["", "a", "B", "ab", "ba", "abc", "acb", "xyzab", "bazyx", "Loop_1", "lop_21"];
+        for (left, right) in words.iter().flat_map(|left| words.map(|right| (left, right))) {
+            let all = distance(left, right, 100).unwrap();
+            for limit in 0..8 {
+                assert_eq!(distance(left, right, limit), Some(all).filter(|all| *all <= limit));
+            }
+        }
+        assert_eq!(distance("ab", "BA", 1), Some(1), "swapped");
+        assert_eq!(distance("abc", "aXc", 1), Some(1), "replaced");
+        assert_eq!(distance("abc", "abxc", 1), Some(1), "inserted");
+    }
 }
