@@ -12,7 +12,7 @@ use library::source::{MAX_LEN, decoded};
 use crate::error::Failure;
 use crate::types::{Str, dialect, language};
 
-/// Options of a check; all zero for the defaults. Strings may have no data.
+/// Options of a check. All members zero are the defaults. Strings may have no data.
 #[repr(C)]
 pub struct Options {
     /// A `vptx_language`.
@@ -26,7 +26,7 @@ pub struct Options {
     /// The rules that are reported, with commas between them, in place of the default rules: codes,
     /// names, or the start of codes such as `V5`.
     pub select: Str,
-    /// More rules.
+    /// Rules that are reported in addition.
     pub extend_select: Str,
     /// Rules that are not reported.
     pub ignore: Str,
