@@ -21,7 +21,7 @@ from maturin import (  # noqa: F401
 HERE = Path(__file__).resolve().parent
 NAME = "vptx.exe" if os.name == "nt" else "vptx"
 SCRIPTS = HERE / "data" / "scripts"
-# Where the program looks for it.
+# Where the program looks for the book.
 BOOK = HERE / "data" / "data" / "share" / "doc" / "vptx" / "book"
 # maturin wants the folder for each of its commands.
 SCRIPTS.mkdir(parents=True, exist_ok=True)
