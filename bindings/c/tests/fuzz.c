@@ -2,8 +2,8 @@
  *
  * usage: fuzz SECONDS SEED FILE…
  *
- * The texts are pieces of the files with random changes. Reads every byte that the library gives,
- * so that a sanitizer or valgrind sees those that are not there. */
+ * The texts are pieces of the files with random changes. Reads every byte that the library returns,
+ * so that a sanitizer or valgrind reports bytes that are not valid memory. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void read_findings(const vptx_findings *findings)
     }
 }
 
-/* Looks at the outcome of a function that makes a handle. */
+/* Checks status, handle and error after a function that makes a handle. */
 static int made(vptx_status status, const void *handle, vptx_error *error)
 {
     require(status <= VPTX_STATUS_UNAVAILABLE, "an internal error");
@@ -101,7 +101,7 @@ static vptx_string random_text(void)
         if (file != NULL) {
             fclose(file);
         }
-        /* Bytes that are not there. */
+        /* NULL with a length. */
         text.size = rarely() ? random_below(9) : 0;
         return text;
     }
