@@ -49,7 +49,7 @@ function gone(what, element) {
     return until(`end of ${what}`, async () => !(await element.count()));
 }
 
-/** The end of a process, with what it printed. */
+/** Waits for the end of a process, and returns what it printed. */
 function ended(child) {
     let text = '';
     child.stdout.on('data', (piece) => (text += piece));
@@ -195,7 +195,7 @@ async function hover(text, words) {
     return until(`hover with ${words}`, all, (answer) => answer.includes(words));
 }
 
-/** Opens the menu of fixes at the cursor, keeps a picture, and takes one. */
+/** Opens the menu of fixes at the cursor, keeps a picture of the menu, and chooses a fix. */
 async function fix(title, name) {
     await page.keyboard.press('Control+.');
     const focused = page.locator('.action-widget .monaco-list-row.focused');

@@ -110,7 +110,7 @@ async function fixes() {
     await preferred.click();
     await findings(page, 0);
     check(await page.locator('.cm-content').innerText().then((text) => text.trim()), 'vadd4.u32.u32.u32.sat d, a, b, c;');
-    // A mistake that is typed is marked; a new text is read by the keyboard alone.
+    // A mistake is marked when it is typed; then another text is typed, with the keyboard alone.
     await page.locator('.cm-content').click();
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.type('vadd4.u32.u32.u32 d, a, b;');
@@ -261,7 +261,7 @@ async function links() {
     await again.getByRole('tab', { name: 'Lanes' }).click();
     check(await again.inputValue('.inputs [name=b]'), '7');
     await other.done();
-    // A damaged link, and a text that would be a script if it were not a text.
+    // A damaged link, and a text that would run a script if the page inserted it as HTML.
     const damaged = await opened('#z=AAAA');
     check(/damaged/.test(await damaged.page.textContent('#status')), true);
     await damaged.done();

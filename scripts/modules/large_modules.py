@@ -53,7 +53,7 @@ def write(program, folder):
 
 
 def largest(program, library, to):
-    """Extracts the largest text of a library that is not too large."""
+    """Extracts from a library the largest text that has at most `MOST` bytes."""
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([program, "extract", "--quiet", "-o", place, library], check=True)
         texts = [path for path in pathlib.Path(place).iterdir() if path.stat().st_size <= MOST]

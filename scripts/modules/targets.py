@@ -1,4 +1,4 @@
-"""The targets of vptx, as docs/targets.md has them. A test holds that to the table in the sources."""
+"""The targets of vptx, as docs/targets.md has them. A test compares that with the sources."""
 
 import re
 

@@ -242,7 +242,7 @@ typedef struct vptx_module vptx_module;
 // A text that the caller owns.
 typedef struct vptx_text vptx_text;
 
-// The tree of a text of PTX: every byte, and all errors.
+// The tree of a text of PTX, which has every byte of the text and lists all syntax errors.
 typedef struct vptx_tree vptx_tree;
 
 // A string without NUL at its end. `data` is NULL if there is no string.
@@ -259,9 +259,9 @@ typedef struct vptx_options {
     uint32_t language;
     // A `vptx_dialect`.
     uint32_t dialect;
-    // Targets such as `sm_90`, with commas between them, in place of that of the text.
+    // Targets such as `sm_90`, with commas between them, in place of the `.target` of the text.
     struct vptx_string target;
-    // A version such as `8.0`, in place of that of the text.
+    // A version such as `8.0`, in place of the `.version` of the text.
     struct vptx_string ptx_version;
     // The rules that are reported, with commas between them, in place of the default rules: codes,
     // names, or the start of codes such as `V5`.
@@ -379,7 +379,7 @@ typedef struct vptx_statement {
     // The name of the function that it stands in, if there is one.
     struct vptx_part function;
     // The instruction, which belongs to the module; NULL if the statement has errors. Then all
-    // below is empty.
+    // members below are empty.
     const struct vptx_instruction *instruction;
     // The predicate of the guard, without `@` and `!`, if there is one.
     struct vptx_part guard;
@@ -452,7 +452,7 @@ typedef struct vptx_image {
     struct vptx_string compression;
     // The offset in the file at which the entry of the text starts, in bytes.
     uint64_t offset;
-    // The text. A byte that is not UTF-8 is U+007F.
+    // The text. Each byte that is not UTF-8 is replaced by U+007F.
     struct vptx_string text;
 } vptx_image;
 

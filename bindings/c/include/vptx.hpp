@@ -276,7 +276,7 @@ private:
     detail::Handle<vptx_module, vptx_module_free> handle_;
 };
 
-// The tree of a text of PTX: every byte, and all errors.
+// The tree of a text of PTX, which has every byte of the text and lists all syntax errors.
 class Tree {
 public:
     explicit Tree(std::string_view text)

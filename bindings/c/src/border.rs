@@ -89,7 +89,7 @@ pub(crate) fn required<T>(pointer: Option<T>, name: &str) -> Result<T, Failure> 
     pointer.ok_or_else(|| Failure::new(Status::NullArgument, format!("{name} is NULL")))
 }
 
-/// The items of an array, which is empty if it is NULL and has no items.
+/// The items of an array. The pointer may be NULL if the count is 0.
 ///
 /// # Safety
 /// An array that is not NULL has `count` items, which nothing changes during `'a`.

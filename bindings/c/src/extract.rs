@@ -26,7 +26,7 @@ pub struct Image {
     pub compression: Str,
     /// The offset in the file at which the entry of the text starts, in bytes.
     pub offset: u64,
-    /// The text. A byte that is not UTF-8 is U+007F.
+    /// The text. Each byte that is not UTF-8 is replaced by U+007F.
     pub text: Str,
 }
 

@@ -72,7 +72,7 @@ pub struct Findings(Shared<Lists>);
 
 struct Lists {
     findings: Vec<Finding>,
-    // The findings point at all below.
+    // The findings point into all members below.
     _labels: Vec<Vec<Label>>,
     _edits: Vec<Vec<Edit>>,
     _fixes: Vec<Vec<Fix>>,

@@ -308,14 +308,15 @@ pub unsafe extern "C" fn vptx_eval_batch(
         let semantics = self::semantics(semantics)?;
         let end = out.wrapping_add(out_count).cast_const();
         let column = |array: *const u32, count: usize, name: &str| {
-            // SAFETY: the header asks for it. A slice that overlaps `out` does not live on.
+            // SAFETY: the header asks for it. A slice that overlaps `out` is dropped here, after it
+            // is copied.
             let words = unsafe { items(array, count, name) }?;
             let is_apart = words.as_ptr_range().end <= out.cast_const() || end <= words.as_ptr();
             Ok(if is_apart { Cow::Borrowed(words) } else { Cow::Owned(words.to_vec()) })
         };
         let columns =
             [column(a, a_count, "a")?, column(b, b_count, "b")?, column(c, c_count, "c")?];
-        // SAFETY: the header asks for it, and no column that is left overlaps it.
+        // SAFETY: the header asks for it, and no borrowed column overlaps it.
         let out = unsafe { items_mut(out, out_count, "out") }?;
         instruction.eval_batch(semantics, &columns, out)
     })

@@ -33,7 +33,7 @@ pub struct TreeError {
     pub span: Span,
 }
 
-/// The tree of a text of PTX: every byte, and all errors.
+/// The tree of a text of PTX, which has every byte of the text and lists all syntax errors.
 pub struct Tree(Shared<Lists>);
 
 struct Lists {

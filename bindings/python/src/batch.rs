@@ -40,7 +40,7 @@ impl View {
         View { address, shape, strides }
     }
 
-    /// A view whose words follow each other, the last dimension first.
+    /// A view of contiguous words, in which the last dimension varies fastest.
     pub(crate) fn contiguous(address: usize, shape: Vec<usize>) -> View {
         let mut strides = vec![0; shape.len()];
         let mut stride = WORD;

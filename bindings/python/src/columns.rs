@@ -398,7 +398,7 @@ mod dlpack {
                 let text = format!("expected DLPack version 1, got {major}");
                 return Err(PyBufferError::new_err(text));
             }
-            // SAFETY: as above; the rest is as in version 1.
+            // SAFETY: as above; the other members are those of version 1.
             let tensor = unsafe { &(*pointer.cast::<Versioned>().as_ptr()).tensor };
             return Ok((words(tensor)?, flags & (READ_ONLY | COPIED) == 0));
         }

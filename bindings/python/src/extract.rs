@@ -33,7 +33,7 @@ pub(crate) struct Image {
     compression: &'static str,
     /// The offset in the file at which its entry starts, in bytes.
     offset: u64,
-    /// The text. A byte that is not UTF-8 is U+007F.
+    /// The text. Each byte that is not UTF-8 is replaced by U+007F.
     text: String,
 }
 

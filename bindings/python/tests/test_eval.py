@@ -137,7 +137,7 @@ def test_out_with_more_dimensions():
 
 
 class OnlyDlpack:
-    """An array of another library, as far as DLPack tells."""
+    """An array that offers DLPack only, as an array of another library would."""
 
     def __init__(self, inner, version=1):
         self.inner, self.version = inner, version

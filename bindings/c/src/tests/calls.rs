@@ -407,7 +407,7 @@ fn a_module_is_walked() {
         [("d.h1", ".h1", true), ("a.b3", ".b3", true), ("-7", "", false), ("c", "", true)];
     assert!(parts.iter().map(|(a, b, is)| (a.as_str(), b.as_str(), *is)).eq(expected), "{parts:?}");
 
-    // An instruction of the module, whose handle C has as `const`: 0x12 - 7 in the upper half.
+    // An instruction of the module, for which C has a `const` handle: 0x12 - 7 in the upper half.
     let own = first.instruction.cast_mut().cast();
     assert_eq!(eval(own, MANUAL, [0x1234_5678, 0, 0xaaaa_bbbb]), Ok(0x000b_bbbb));
     assert_eq!(text_of(own), place(&first.whole));
@@ -607,7 +607,7 @@ fn ordinary_ptx() {
     };
     let all = RewriteFlag::All as u32 + RewriteFlag::Comments as u32;
     let text = taken(rewrite(KERNEL, b"", all).unwrap());
-    // The right statement is a comment, and the wrong one stays.
+    // The legal statement becomes a comment, and the wrong one stays.
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("vadd")).collect();
     let [comment, wrong] = lines.as_slice() else { panic!("{text}") };
     assert!(comment.contains("/* @!p vadd.") && *wrong == "\tvadd.u32 d, a, b;", "{text}");
