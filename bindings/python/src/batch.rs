@@ -104,7 +104,7 @@ struct Walk<'s> {
     address: usize,
     shape: &'s [usize],
     strides: Vec<isize>,
-    /// Whether the words follow each other, at addresses of words.
+    /// Whether the words are contiguous and aligned.
     is_contiguous: bool,
 }
 
