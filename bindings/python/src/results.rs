@@ -152,7 +152,7 @@ pub(crate) fn format(
     py.detach(|| vptx::format(&text.0, &options)).map_err(|error| unformatted(py, &text.0, &error))
 }
 
-/// The normal form of a module, as `vptx normalize` writes it: equal for modules that differ
+/// The normal form of a module, as `vptx fmt --normalize` prints it: equal for modules that differ
 /// only in layout, comments, debug data, names of registers and the like.
 ///
 /// Raises `PtxError` if the text has no normal form.
