@@ -1,7 +1,7 @@
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-    // The page may lie in any folder of a host.
+    // The page may be in any folder of a host.
     base: './',
     build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
     worker: { format: 'es' },

@@ -21,9 +21,9 @@ from maturin import (  # noqa: F401
 HERE = Path(__file__).resolve().parent
 NAME = "vptx.exe" if os.name == "nt" else "vptx"
 SCRIPTS = HERE / "data" / "scripts"
-# Where the program looks for it.
+# Where the program looks for the book.
 BOOK = HERE / "data" / "data" / "share" / "doc" / "vptx" / "book"
-# maturin wants the folder for each of its commands.
+# All commands of maturin need the folder to exist.
 SCRIPTS.mkdir(parents=True, exist_ok=True)
 
 
@@ -32,14 +32,14 @@ def build_program() -> None:
     target = HERE / "target"
     command = ["cargo", "build", "--locked", "--no-default-features", "--features=cli,simd"]
     command += ["--bin=vptx", f"--profile={profile}", f"--target-dir={target}"]
-    # Only `--target` would change the folder below; `CARGO_BUILD_TARGET` does so too.
+    # With `CARGO_BUILD_TARGET`, cargo builds into a folder of that name.
     triple = os.environ.get("CARGO_BUILD_TARGET", "")
     subprocess.run([*command, f"--manifest-path={manifest()}"], check=True)
     shutil.copy2(target / triple / profile / NAME, SCRIPTS / NAME)
 
 
 def take_book() -> None:
-    """Takes what `scripts/book` made. A source distribution has none; `VPTX_BOOK` names it there."""
+    """Copies the book of `scripts/book`. In a source distribution, `VPTX_BOOK` names its folder."""
     built = Path(os.environ.get("VPTX_BOOK", HERE.parents[1] / "target" / "book"))
     shutil.rmtree(BOOK, ignore_errors=True)
     if (built / "index.html").is_file():

@@ -29,7 +29,7 @@ LOW, HIGH = -(1 << 31), (1 << 31) - 1
 
 
 def scalar(function):
-    """numpy on signed words, exactly."""
+    """numpy on signed words, with exact results."""
     return lambda a, b, c: function(a.view(I32).astype(I64), b.view(I32).astype(I64)).astype(U32)
 
 
@@ -216,7 +216,7 @@ for digit, bits, unsigned, signed_kind, wide in [
 
 
 def best(*functions, rounds=3):
-    """The shortest time of each function; they take turns, so that all meet the same noise."""
+    """The shortest time of each function. They run in turns, so that noise affects all alike."""
     seconds = [float("inf")] * len(functions)
     for _ in range(rounds):
         for at, function in enumerate(functions):

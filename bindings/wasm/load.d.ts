@@ -1,3 +1,3 @@
 
-/** Starts the module. `read` gives the bytes of a file; where there is none, the host has `fetch`. */
+/** Starts the module. `read` gives the bytes of a file; without `read`, files come by `fetch`. */
 export default function init(read?: (url: URL) => BufferSource): Promise<void>;

@@ -1,5 +1,6 @@
-// The module in parts: the first one is loaded at the start, and each other one when something in it
-// is called. That must not wait, so a page runs the module in a worker, where a file can be read at once.
+// Loads the module in parts: the first part at the start, and each other part when something in it
+// is called. Such a call cannot wait for a promise, so a page runs the module in a worker, which
+// can load a file synchronously.
 
 import * as own from './vptx_wasm_bg.js';
 import { PARTS } from './parts.js';
@@ -17,7 +18,7 @@ function readAtOnce(url) {
     return request.response;
 }
 
-/** Starts the module. `read` gives the bytes of a file; where there is none, the host has `fetch`. */
+/** Starts the module. `read` gives the bytes of a file; without `read`, files come by `fetch`. */
 export default async function init(read) {
     const load = (part) => {
         const bytes = (read ?? readAtOnce)(PARTS[part]);

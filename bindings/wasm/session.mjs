@@ -1,5 +1,5 @@
-// What visitors of a page do, in stages: first they read the findings of PTX and go on typing; then
-// they hover, take fixes and completions, format, look at lanes, and do so in other languages.
+// What visitors of a page do, in stages: first they read the findings of PTX and go on typing. Then
+// they hover, take fixes and completions, format, look at lanes, and use other languages.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -9,7 +9,7 @@ import * as vptx from './pkg/vptx_wasm_bg.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const LANGUAGES = { ptx: 'ptx', cu: 'cuda', py: 'python' };
 
-/** Longer texts do nothing else. */
+/** Texts above this length are left out: they would run no other functions. */
 const LONGEST = 100_000;
 
 /** The only finding whose fix is ordinary PTX before costs are known. */
@@ -22,7 +22,7 @@ function texts() {
     return all.filter((it) => it.languageId).map(read).filter(({ text }) => text.length < LONGEST);
 }
 
-/** Runs a module with imports beside its own ones. `started` is told the number of each stage. */
+/** Runs a module with additional `imports`. `started` is called with the number of each stage. */
 export async function session(bytes, imports, started) {
     const { instance } = await WebAssembly.instantiate(bytes, { './vptx_wasm_bg.js': vptx, ...imports });
     vptx.__wbg_set_wasm(instance.exports);
@@ -83,7 +83,7 @@ function look(instruction) {
     try {
         names = JSON.parse(vptx.sources(instruction)).filter((name) => name !== null);
     } catch {
-        // One of an `asm`, with placeholders.
+        // An instruction of an `asm`, with placeholders.
         return;
     }
     const values = [...new Set(names)].map((name) => `${name}=0x80ff017f`);

@@ -1,6 +1,6 @@
-// Splits the module for WebAssembly in parts, of which a page loads the first one at once, and each
-// other one when something calls it. The parts are the stages of `session.mjs`: a function is in the
-// part of the first stage that runs it, and in the last part if none does.
+// Splits the WebAssembly module in parts. A page loads the first part at once, and each other part
+// when something calls a function in it. The parts are the stages of `session.mjs`: a function is
+// in the part of the first stage that runs it, and in the last part if none does.
 //
 // usage: node split.mjs MODULE PART...
 
@@ -21,7 +21,7 @@ function functions(module) {
     return refs.map((ref) => ({ ref, ...binaryen.getFunctionInfo(ref) }));
 }
 
-/** The module anew, with its functions, globals and tables. */
+/** Reads the module from its bytes, with its functions, globals and tables. */
 function read() {
     const module = binaryen.readBinary(bytes);
     return {
@@ -63,7 +63,7 @@ function written(module, to) {
     return module;
 }
 
-/** Writes a part that imports all that it does not have from the first one. Returns what it imports. */
+/** Writes a part, which imports from the first part what it lacks. Returns the imported names. */
 function writePart(number, own, slot, slots) {
     const { module, own: functionsOfAll, globals, tables } = read();
     const segments = all(module.getNumElementSegments(), (at) => module.getElementSegmentByIndex(at));
@@ -88,8 +88,8 @@ function writePart(number, own, slot, slots) {
 }
 
 /**
- * Writes the first part. In place of the functions of other ones it has some that load the part,
- * unless it is there, and call the function in a table.
+ * Writes the first part. In place of each function of another part it has a function that loads
+ * that part, unless it is loaded, and calls the real function through a table.
  */
 function writeFirst(others, imported) {
     const { module, own, globals, tables } = read();

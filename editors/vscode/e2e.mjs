@@ -28,7 +28,7 @@ function check(condition, message) {
     }
 }
 
-/** Waits until an answer is good; the error has the last answer. */
+/** Waits until an answer passes a check. If that takes too long, the error has the last answer. */
 async function until(what, ask, good = (answer) => answer) {
     const end = Date.now() + 30000;
     for (;;) {
@@ -49,7 +49,7 @@ function gone(what, element) {
     return until(`end of ${what}`, async () => !(await element.count()));
 }
 
-/** The end of a process, with what it printed. */
+/** Waits for the end of a process, and returns what it printed. */
 function ended(child) {
     let text = '';
     child.stdout.on('data', (piece) => (text += piece));
@@ -63,7 +63,7 @@ async function install() {
     check(status === 0 && text.includes('successfully installed'), `not installed: ${text}`);
 }
 
-/** Settings that keep notices of the editor itself and its blinking out of the pictures. */
+/** Settings that keep the editor's notices and the blinking cursor out of the pictures. */
 function configure(program) {
     const settings = {
         'vptx.path': program,
@@ -80,11 +80,11 @@ function configure(program) {
     }
 }
 
-/** Starts the server on a free port; the address is in what it prints. */
+/** Starts the server on a free port; reads the address from its output. */
 async function serve() {
     const options = ['--auth', 'none', '--bind-addr', '127.0.0.1:0', '--disable-telemetry',
         '--disable-update-check', '--disable-getting-started-override'];
-    // A group of its own: processes of the server outlive it, and write until they end.
+    // A separate process group: processes of the server outlive it, and write until they end.
     const child = spawn('node', [...server, ...options, code], { detached: true });
     const kill = () => process.kill(-child.pid);
     const interrupted = () => {
@@ -111,7 +111,7 @@ async function serve() {
     return { stop, address: address.exec(printed)[1] };
 }
 
-/** Keeps a picture of the page once it stays as it is: colours follow a change late. */
+/** Keeps a picture of the page once the page no longer changes: colours change late. */
 async function picture(name) {
     const taken = () => page.screenshot({ animations: 'disabled' });
     let before = await taken();
@@ -182,7 +182,7 @@ async function place(text) {
 async function click(text) {
     const { x, y } = await place(text);
     await page.mouse.click(x, y);
-    // A mouse that stays makes hovers appear.
+    // A mouse that rests makes hovers appear.
     await page.mouse.move(x, 780);
 }
 
@@ -195,7 +195,7 @@ async function hover(text, words) {
     return until(`hover with ${words}`, all, (answer) => answer.includes(words));
 }
 
-/** Opens the menu of fixes at the cursor, keeps a picture, and takes one. */
+/** Opens the menu of fixes at the cursor, keeps a picture of the menu, and chooses a fix. */
 async function fix(title, name) {
     await page.keyboard.press('Control+.');
     const focused = page.locator('.action-widget .monaco-list-row.focused');

@@ -77,7 +77,7 @@ const colours = HighlightStyle.define([
     { tag: [tags.function(tags.variableName), tags.definition(tags.variableName)], class: 'tok-function' },
 ]);
 
-/** The base of a language, loaded when it is wanted; the server knows PTX in it. */
+/** CodeMirror's support for a language, loaded when needed; the server knows the PTX in it. */
 const BASES: Record<LanguageName, () => Promise<Extension>> = {
     ptx: async () => [],
     cuda: async () => (await import('@codemirror/lang-cpp')).cpp(),
@@ -147,7 +147,7 @@ export class Editor {
         const own = this.opened;
         const base = await BASES[language]();
         if (own !== this.opened) {
-            // Another one was opened since.
+            // Another text was opened in the meantime.
             return;
         }
         this.name = language;
@@ -186,7 +186,7 @@ export class Editor {
         return this.range(0, this.view.state.doc.length);
     }
 
-    /** A place as wide as a character at least, so that its mark can be seen. */
+    /** A place, widened to at least one character so that its mark is visible. */
     private visible({ start, end }: Range): { from: number; to: number } {
         const [from, to] = [this.offset(start), this.offset(end)];
         const line = this.view.state.doc.lineAt(from);
@@ -194,7 +194,7 @@ export class Editor {
             : from < line.to ? { from, to: from + 1 } : { from: Math.max(line.from, from - 1), to };
     }
 
-    /** Asks for the findings of each text at once: nothing else that a key starts is as urgent. */
+    /** Asks for findings as soon as a text changes: nothing else that a key starts is as urgent. */
     private findings(): Extension {
         const editor = this;
         return [linter(null), ViewPlugin.fromClass(class {
@@ -234,7 +234,7 @@ export class Editor {
         this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
     }
 
-    /** How far the cursor is from a finding, in characters of one line; infinite in another one. */
+    /** The distance of the cursor from a finding, in characters; infinite if on another line. */
     distance({ range: { start, end } }: Finding): number {
         const { line, character } = this.position(this.view.state.selection.main.head);
         if (line < start.line || line > end.line) {
@@ -250,7 +250,7 @@ export class Editor {
         this.view.dispatch({ selection: { anchor, head }, effects: EditorView.scrollIntoView(head, { y: 'center' }) });
     }
 
-    /** What fixes or suppresses a finding. */
+    /** The edits that fix or suppress a finding. */
     fixes({ range }: Finding): Promise<Action[]> {
         return this.actions(range, 'quickfix');
     }
@@ -281,7 +281,7 @@ export class Editor {
         return LSPPlugin.get(this.view)?.docToHTML(page, 'markdown') ?? '';
     }
 
-    /** The instruction at the cursor or in its line; of the whole text, the first one. */
+    /** The instruction at the cursor, or else in its line, or else the first of the text. */
     async instruction(inWholeText: boolean): Promise<Found | undefined> {
         const { head } = this.view.state.selection.main;
         const line = this.view.state.doc.lineAt(head);
@@ -297,7 +297,7 @@ export class Editor {
         return (inWholeText ? undefined : found.find(isAfter)) ?? found[0];
     }
 
-    /** Colours what the server tells apart, in the lines that are seen. */
+    /** Colours the visible lines by the server's semantic tokens. */
     private tokens(): Extension {
         const editor = this;
         return ViewPlugin.fromClass(class {

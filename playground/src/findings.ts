@@ -4,7 +4,7 @@ import type { Editor, Finding } from './editor';
 
 const NAMES = { 1: 'error', 2: 'warning', 3: 'note' } as const;
 
-/** How many are listed; the editor marks all. */
+/** How many findings are listed; the editor marks all. */
 const MOST = 200;
 
 function element<K extends keyof HTMLElementTagNameMap>(

@@ -5,7 +5,7 @@ import { type Evaluation, SEMANTICS, type Semantics, type Word } from './vptx';
 
 const ROLES = ['a', 'b', 'c'] as const;
 
-/** The stages of a picture, in the order of an instruction. */
+/** The stages of a picture, in the order in which an instruction computes. */
 const STAGES = ['sources', 'extract', 'compute', 'saturate', 'secondary', 'merge', 'write'];
 
 const TITLES: Record<Semantics, string> = {
@@ -119,7 +119,7 @@ export class Lanes {
 
     async show(isCurrent: () => boolean): Promise<void> {
         const { vptx, state, instruction } = this.context;
-        // At once: a link or an example may have brought others.
+        // At once, because a link or an example may have brought other inputs.
         this.inputs.forEach((input, at) => {
             if (input.value !== state.values[at]) {
                 input.value = state.values[at];
@@ -151,7 +151,7 @@ export class Lanes {
         }
     }
 
-    /** Names the inputs. A register in two places has one input, a constant none. */
+    /** Names the inputs. A register that is read twice has one input, a constant has none. */
     private name(sources: (string | null)[]): void {
         sources.forEach((name, at) => {
             const input = this.inputs[at];
@@ -185,7 +185,7 @@ export class Lanes {
         }
     }
 
-    /** Draws a picture for each semantics; equal ones are one. */
+    /** Draws a picture for each semantics; equal pictures are drawn once. */
     private draw(pictures: string[]): void {
         const drawn = pictures.join('\n');
         if (drawn === this.drawn) {
@@ -219,11 +219,12 @@ export class Lanes {
         host.setAttribute('role', 'region');
         host.setAttribute('aria-label', `Lanes: ${caption.textContent}`);
         host.dataset.semantics = names.join(' ');
-        // The styles of a picture are its own.
+        // The styles of a picture apply only inside the picture.
         const root = document.createElement('div');
         const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement as unknown as SVGElement;
         root.attachShadow({ mode: 'open' }).append(svg);
-        // It may shrink a little, so that it fits or two stand side by side; else it scrolls.
+        // A picture may shrink a little to fit, or to stand beside another one; otherwise it
+        // scrolls.
         const width = Number(svg.getAttribute('width'));
         const small = Math.round(0.78 * width);
         const least = `${small <= this.panel.clientWidth ? small : width}px`;

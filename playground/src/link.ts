@@ -59,7 +59,7 @@ async function unpacked(text: string): Promise<string> {
     return new TextDecoder('utf-8', { fatal: true }).decode(await through(bytes, stream));
 }
 
-/** The fragment for a state, without its `#`. What is as at the start is left out. */
+/** The fragment for a state, without its `#`. Values that are the defaults are left out. */
 export async function written(state: State): Promise<string> {
     const parts = new URLSearchParams();
     if (state.text.length < LONG) {

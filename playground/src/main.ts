@@ -50,14 +50,14 @@ const context: Context = {
 };
 const panels = new Panels(context);
 
-/** Takes the text and the line of the cursor: work that no key waits for. */
+/** Puts the text and the line of the cursor into the state; runs after a pause, not at each key. */
 function take(): void {
     state.text = editor.text;
     state.line = editor.line;
 }
 
 let due = 0;
-/** Looks at the cursor once nothing else is to do. */
+/** Shows the instruction at the cursor after a short pause without keys. */
 function soon(): void {
     window.clearTimeout(due);
     due = window.setTimeout(() => {

@@ -1,4 +1,4 @@
-// What is shown about an instruction: a tab for each view.
+// The views of an instruction, each in a tab.
 
 import { Lanes } from './lanes';
 import { type State, TABS, type TabName } from './link';
@@ -7,9 +7,9 @@ import { type Cost, SEMANTICS, type Semantics, type Vptx } from './vptx';
 export interface Context {
     vptx: Vptx;
     state: State;
-    /** The instruction that is looked at. */
+    /** The instruction that the views show. */
     instruction: string;
-    /** The state changed by what is typed in a panel. */
+    /** Is called after the user has changed the state in a panel. */
     changed: () => void;
     /** Replaces the instruction in the text by ordinary PTX. */
     replace: () => Promise<void>;
@@ -48,7 +48,7 @@ function output(label: string, text: string): HTMLElement {
     return make('div', { className: 'output' }, copy, pre);
 }
 
-/** A text of which the end is seen first: what a header starts with is the same for all. */
+/** A text that is scrolled to its end: all headers start with the same lines. */
 function fromEnd(shown: HTMLElement): HTMLElement {
     const pre = shown.querySelector('pre')!;
     requestAnimationFrame(() => {
@@ -83,7 +83,7 @@ function chosenSemantics(context: Context): HTMLElement {
     return choice(context, 'semantics', 'Semantics', SEMANTICS);
 }
 
-/** A text that is made when it is wanted. */
+/** A text that is made when the user opens it. */
 function later(title: string, made: () => Promise<HTMLElement[]>): HTMLDetailsElement {
     const details = make('details', { className: 'later' }, make('summary', {}, title));
     details.addEventListener('toggle', async () => {
@@ -94,7 +94,7 @@ function later(title: string, made: () => Promise<HTMLElement[]>): HTMLDetailsEl
     return details;
 }
 
-/** The costs of all targets, as bars: before, and after. */
+/** The costs on all targets, as bars: before and after rewriting. */
 function bars(costs: Cost[], own: string): HTMLElement {
     const most = Math.max(...costs.map(({ ptxas }) => ptxas));
     const bar = (name: string, count: number) => {
@@ -184,7 +184,7 @@ const tree: View = async (context) => {
     return [make('p', {}, what), shown];
 };
 
-/** Marks the lines of a tree whose places hold an offset. */
+/** Marks the lines of a tree whose nodes contain an offset. */
 function mark(code: HTMLElement, text: string, offset: number): void {
     const lines = text.replace(/\n$/, '').split('\n').map((line) => {
         const place = /^ *[\w-]+ (\d+)\.\.(\d+)/.exec(line);
@@ -286,7 +286,7 @@ export class Panels {
     }
 }
 
-/** Replaces what a panel has; the focus stays at the choice that has it, and opened texts open. */
+/** Replaces the contents of a panel. A focused control stays focused, and opened texts open. */
 function replace(panel: HTMLElement, made: HTMLElement[]): void {
     const focused = panel.contains(document.activeElement) ? document.activeElement : null;
     const name = focused instanceof HTMLSelectElement ? focused.name : undefined;

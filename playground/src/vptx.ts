@@ -2,12 +2,12 @@
 
 import type { Transport } from '@codemirror/lsp-client';
 
-/** What the page asks of the worker: a function, or a message for the language server. */
+/** What the page asks of the worker: a call of a function, or a message for the language server. */
 export type Asked =
     | { id: number; name: string; values: unknown[] }
     | { message: string; method: string };
 
-/** What the worker says. `broken`: it stopped, and never answers again. */
+/** What the worker answers. `broken` means that it stopped and never answers again. */
 export type Told =
     | { id: number; result: unknown }
     | { id: number; error: string }

@@ -1,10 +1,10 @@
-// Runs vptx away from the page, so that a large text never stops typing.
+// Runs vptx outside of the page's thread, so that a large text never blocks typing.
 
 import costsUrl from '../../src/backend/ptx/costs.txt?url';
 import init, * as vptx from '../../bindings/wasm/pkg/vptx_wasm.js';
 import type { Asked, Told } from './vptx';
 
-/** What cannot be answered without the measured costs. */
+/** The functions that need the measured costs. */
 const NEED_COSTS = [
     'rewrite', 'ordinary', 'costs', 'explain',
     'textDocument/hover', 'textDocument/codeAction', 'textDocument/inlayHint',
@@ -53,7 +53,7 @@ self.addEventListener('message', ({ data }: MessageEvent<Asked>) => {
     last = last.then(async () => {
         try {
             const told = await answer(data);
-            // A change alone has no answer.
+            // The message of a change has no answer.
             if (!('messages' in told) || told.messages.length > 0) {
                 self.postMessage(told);
             }

@@ -57,12 +57,12 @@ async function keys() {
             start = performance.now();
             requestAnimationFrame(() => setTimeout(() => window.painted.push(performance.now() - start)));
         }, { capture: true });
-        // Set anew by each answer.
+        // Each answer sets it again.
         new MutationObserver(() => window.found.push(performance.now() - start))
             .observe(document.body, { attributeFilter: ['data-findings'] });
     });
     for (let at = 0; at < 60; at += 1) {
-        // In a comment: each text is a legal module.
+        // The key is typed in a comment, so that each text is a legal module.
         await page.keyboard.press(at % 2 ? ' ' : 'a');
         await page.waitForTimeout(150);
     }

@@ -13,7 +13,7 @@ const TYPES = {
     '.wasm': 'application/wasm', '.txt': 'text/plain',
 };
 
-/** Serves the page in a folder, as a host that has other pages would. */
+/** Serves the page from a subfolder, as a host with other pages would. */
 export async function host() {
     const server = createServer(async ({ url }, answer) => {
         const path = normalize(decodeURIComponent(new URL(url, 'http://host').pathname));

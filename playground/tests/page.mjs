@@ -22,7 +22,7 @@ const check = (made, ...expected) => {
     assert.deepEqual(made, ...expected);
 };
 
-/** A page that fails the test on errors and on requests to other places. */
+/** A page that fails the test on errors and on requests to other hosts. */
 async function opened(fragment, { width = 1280, colorScheme = 'light' } = {}) {
     const context = await chromium.newContext({ viewport: { width, height: 800 }, colorScheme });
     const page = await context.newPage();
@@ -57,7 +57,7 @@ async function findings(page, count) {
 }
 
 async function violations(page) {
-    // The page lets no script in; this one comes from the browser.
+    // The page allows no foreign script; this one is injected by the browser.
     await page.evaluate(axe);
     const found = await page.evaluate(async () => (await globalThis.axe.run()).violations);
     return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(' | ')}`);
@@ -110,7 +110,7 @@ async function fixes() {
     await preferred.click();
     await findings(page, 0);
     check(await page.locator('.cm-content').innerText().then((text) => text.trim()), 'vadd4.u32.u32.u32.sat d, a, b, c;');
-    // A mistake that is typed is marked; a new text is read by the keyboard alone.
+    // A mistake is marked when it is typed; then another text is typed, with the keyboard alone.
     await page.locator('.cm-content').click();
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.type('vadd4.u32.u32.u32 d, a, b;');
@@ -160,12 +160,12 @@ async function hovers() {
     await page.locator('.cm-line .tok-keyword, .cm-line .tok-function').first().hover();
     await page.waitForSelector('.cm-lsp-hover-tooltip');
     const text = await page.locator('.cm-lsp-hover-tooltip').innerText();
-    // The costs came in time.
+    // The costs were loaded in time.
     check(/machine instructions?/.test(text) && !/not measured/.test(text), true, text);
     await done();
 }
 
-/** Opened as a file, the page says what it needs. */
+/** If it is opened as a file, the page says that it needs a server. */
 async function files() {
     const page = await chromium.newPage();
     await page.goto(new URL('../dist/index.html', import.meta.url).href);
@@ -238,7 +238,7 @@ async function lanes() {
         check(now > before, true);
         before = now;
     }
-    // An input that is no number is told.
+    // An input that is no number is reported.
     await page.locator('.inputs input').first().fill('0x1g');
     await page.waitForFunction(() => document.querySelector('#panel-lanes .trouble').textContent.includes('is not a number'));
     await done();
@@ -261,7 +261,7 @@ async function links() {
     await again.getByRole('tab', { name: 'Lanes' }).click();
     check(await again.inputValue('.inputs [name=b]'), '7');
     await other.done();
-    // A damaged link, and a text that would be a script if it were not a text.
+    // A damaged link, and a text that would run a script if the page inserted it as HTML.
     const damaged = await opened('#z=AAAA');
     check(/damaged/.test(await damaged.page.textContent('#status')), true);
     await damaged.done();

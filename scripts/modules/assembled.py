@@ -11,14 +11,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda")) / "bin"
 
-# The newest `.version` that each ptxas takes.
+# The newest `.version` that each ptxas accepts.
 ASSEMBLERS = {"11.8": (7, 8), "12.9": (8, 8), "13.5": (9, 5)}
 NEWEST = "13.5"
 
 CODE = (".text", ".nv.constant", ".nv.global.init")
 LINKED = (".text", ".nv.constant", ".nv.global", ".nv.shared", ".nv.local")
 SYMBOLS, RELA, REL = 2, 4, 9
-# Sections that only have a length: any, .nv.global, .nv.local, .nv.shared.
+# Types of sections without contents, which only have a length: any, .nv.global, .nv.local,
+# .nv.shared.
 NO_CONTENTS = (8, 0x70000007, 0x70000009, 0x7000000A)
 
 
@@ -45,7 +46,8 @@ def sections(cubin, linked=False):
         for at in range(start, start + length, 24):
             name, info, _, section, value, extent = struct.unpack_from("<IBBHQQ", cubin, at)
             name = text_at(headers[link][4] + name)
-            # Names of internal symbols may differ. Those defined elsewhere are in no section.
+            # Names of internal symbols may differ. Symbols that another module defines are in no
+            # section.
             place = own[section] if 0 < section < count else (section, name)
             symbols.append((place, value))
             if info >> 4:
@@ -72,7 +74,7 @@ def number(target):
 
 
 def flags(text, version=NEWEST):
-    """How a ptxas is to assemble a module, by its first target."""
+    """The flags for assembling a module with a ptxas, by the first target of the module."""
     target = re.search(rb"\.target\s+(sm_\w+)([\w\s,]*)", text)
     arch = target.group(1).decode() if target else "sm_90"
     oldest = targets(version)[0]

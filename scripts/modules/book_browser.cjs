@@ -51,7 +51,7 @@ async function main(root, pictures) {
             });
             page.on('pageerror', (error) => report(error.message));
             page.on('requestfailed', (request) => {
-                // The next page ends requests for an icon of the last one.
+                // Loading the next page aborts requests for the icon of the last page.
                 const { errorText } = request.failure();
                 if (errorText !== 'net::ERR_ABORTED') report(`${errorText}: ${request.url()}`);
             });

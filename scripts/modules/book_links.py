@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# What a page loads by itself, by element and attribute.
+# Elements and attributes whose addresses a browser loads with the page.
 LOADS = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
 
 
@@ -34,8 +34,8 @@ def read(path):
 
 def main(folder):
     root = Path(folder).resolve()
-    # All pages on one, for printing, the one for addresses that do not exist, and the playground,
-    # whose fragments are texts.
+    # Not checked: the page for printing, which has all others, the page for addresses that do not
+    # exist, and the playground, whose fragments are no anchors.
     others = root / "print.html", root / "404.html", root / "playground" / "index.html"
     paths = [path for path in sorted(root.rglob("*.html")) if path not in others]
     pages = {path: read(path) for path in paths}

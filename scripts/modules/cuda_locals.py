@@ -13,7 +13,7 @@ TOKEN = re.compile(r"""
   | (?P<name>[A-Za-z_]\w*)
   | (?P<mark>::|->|&&|\|\||<<|>>|.)""", re.VERBOSE | re.DOTALL | re.MULTILINE)
 
-# These stand before a value, not before a name that they declare.
+# After these words stands a value, not a name that they declare.
 NO_TYPES = {"return", "case", "else", "delete", "new", "throw", "goto", "operator", "sizeof", "do"}
 KEPT = {"true", "false", "nullptr", "this", "default", "const", "constexpr", "volatile",
         "unsigned", "signed", "int", "char", "short", "long", "float", "double", "bool", "void",
@@ -67,7 +67,7 @@ def local_names(tokens):
         elif member:
             continue
         elif after in ("=", ";", ",", ")", "[", "{", ":", "("):
-            # `type name`, `type *name`, and `, name` where such a declaration goes on.
+            # `type name`, `type *name`, and `, name` if such a declaration continues.
             previous = tokens[at - 1]
             if previous[0] == "name" and before not in NO_TYPES or before in ("*", "&", ">"):
                 if after != "(":

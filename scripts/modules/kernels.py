@@ -40,7 +40,7 @@ def module(bodies, target):
 
 
 def counts(sections):
-    """The machine instructions of the kernels k1, k2, ..., less those of k0."""
+    """The numbers of machine instructions of the kernels k1, k2, ..., less that of k0."""
     found = {}
     for name, code in sections.items():
         if name.startswith(".text.k"):
@@ -50,7 +50,7 @@ def counts(sections):
 
 
 def assemble(text, target):
-    """The counts for the kernels of a module."""
+    """The counts of machine instructions for the kernels of a module."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         source.write_text(text)

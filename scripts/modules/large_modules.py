@@ -18,7 +18,7 @@ MOST = 4_000_000
 NPP = "nvidia-npp-cu11==11.8.0.86", "nvidia-npp-cu12==12.4.1.87"
 CUPY = "cupy-cuda11x==13.6.0"
 
-# Wheels, and the starts of the names of libraries in them.
+# Wheels, and for each the prefixes of the names of libraries in it.
 LIBRARIES = [
     # nvcc 9.2 and 10
     ("cupy-cuda92==9.6.0", ["_generator_api"]),
@@ -53,11 +53,11 @@ def write(program, folder):
 
 
 def largest(program, library, to):
-    """Extracts the largest text of a library that is not too large."""
+    """Extracts from a library the largest text that has at most `MOST` bytes."""
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([program, "extract", "--quiet", "-o", place, library], check=True)
         texts = [path for path in pathlib.Path(place).iterdir() if path.stat().st_size <= MOST]
-        # Some have one text for several targets.
+        # Some libraries have the same text for several targets.
         shutil.move(max(sorted(texts), key=lambda path: path.stat().st_size), to)
 
 
@@ -129,7 +129,7 @@ open(sys.argv[1], "w").write(module.asm["ptx"])
 
 
 def python(code, path, *arguments):
-    """Runs Python with packages of its own."""
+    """Runs code in a Python process with the given packages."""
     with tempfile.TemporaryDirectory() as cache:
         subprocess.run([sys.executable, "-B", "-c", code, *arguments],
                        env={**os.environ, "PYTHONPATH": ":".join(map(str, path)),

@@ -31,7 +31,8 @@ TARGETS = {
     "aarch64": ("aarch64-unknown-linux-gnu", "generic", ""),
 }
 
-# What every function has: the return, and waiting for its caller's memory on amdgcn.
+# Instructions that every function has and that are not counted: the return, and on amdgcn the waits
+# for memory accesses of the caller.
 FRAME = re.compile(
     r"(ret|retq|s_setpc_b64|s_waitcnt|s_wait\w+|s_delay_alu|vzeroupper"
     r"|RET\S*|NOP|BRA|\.\S+)$"
@@ -39,7 +40,7 @@ FRAME = re.compile(
 
 
 def optimised(text, target):
-    """A module after the passes of -O2, and the machine that they ran for."""
+    """A module after the passes of -O2, and the target machine of these passes."""
     triple, cpu, features = TARGETS[target] if target else (llvm.get_default_triple(), "", "")
     module = llvm.parse_assembly(text)
     module.verify()
@@ -55,7 +56,7 @@ def optimised(text, target):
 
 
 def of_assembly(text):
-    """Instructions of each function of an assembly listing."""
+    """The number of instructions of each function in an assembly listing."""
     counts, name = {}, None
     for line in text.splitlines():
         label = re.match(r"([A-Za-z]\w*):", line)
@@ -70,7 +71,7 @@ def of_assembly(text):
 
 
 def of_ptx(text):
-    """Machine instructions of each function, after ptxas."""
+    """The number of machine instructions of each function, by ptxas."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "m.ptx"), Path(folder, "m.cubin")
         source.write_text(text.replace(".weak .func", ".visible .func"))

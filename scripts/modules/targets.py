@@ -1,4 +1,4 @@
-"""The targets of vptx, as docs/targets.md has them. A test holds that to the table in the sources."""
+"""The targets of vptx, as docs/targets.md has them. A test compares that with the sources."""
 
 import re
 
@@ -25,6 +25,6 @@ def having(feature):
     return found
 
 
-# Those that costs are measured for with ptxas 13.5.
+# The targets whose costs are measured with ptxas 13.5.
 MEASURED = [target for target, _, costs in rows("target")
             if costs == target and target in having("machine code by ptxas 13")]

@@ -10,7 +10,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CUDA = pathlib.Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda"))
 
-# With cuobjdump 13.5, and with cuobjdump 12.3, which still knows the targets of CUDA 11.
+# Wheels with cuobjdump 13.5, and with cuobjdump 12.3, which still knows the targets of CUDA 11.
 CUOBJDUMPS = ["nvidia-cuda-cuobjdump==13.5.37", "triton==2.2.0"]
 
 # GPU libraries of CUDA 11, 12 and 13, 1 GB.
@@ -25,14 +25,14 @@ LIBRARIES = [
     "nvidia-cusparselt-cu12==0.6.2",
 ]
 
-# The version of Python that a package is fetched for, if that of this machine is not needed.
+# For packages that are not available for this machine's Python: the version to fetch them for.
 PYTHONS = {"triton": "3.10", "ctranslate2": "3.10", "cupy-cuda11x": "3.10", "cupy-cuda92": "3.9",
            "faiss-gpu": "3.10"}
 
 
 def download(folder, wheel):
     """Fetches the file of a wheel such as `numpy==2.0.0`; returns its path."""
-    # Of packages with code for one version of Python, any will do.
+    # If wheels of a package are for one version of Python each, any of them will do.
     name = wheel.partition("==")[0]
     python = ["--python-version", PYTHONS[name], "--platform", "manylinux_2_17_x86_64", "--platform",
               "manylinux2014_x86_64", "--platform", "manylinux1_x86_64"] if name in PYTHONS else []

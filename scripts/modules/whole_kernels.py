@@ -7,7 +7,7 @@ import subprocess
 from modules.assembled import ROOT, number
 
 FOLDER = ROOT / "fixtures" / "kernels"
-# nvcc makes the same PTX for a target and for those before the next one here.
+# For each target here, nvcc makes the same PTX as for all targets between it and the next one.
 COMPILED = ["sm_75", "sm_90", "sm_100"]
 SINGLE = ["--only", "single"]
 

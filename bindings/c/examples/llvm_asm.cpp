@@ -29,7 +29,7 @@ static Words split(const std::string &text)
     return Words(std::sregex_token_iterator(text.begin(), text.end(), comma, -1), {});
 }
 
-// The bytes of a string in LLVM IR: `\0A` is one.
+// The bytes of a string in LLVM IR, where `\0A` stands for one byte.
 static std::string decoded(std::string text)
 {
     for (std::size_t at = 0; (at = text.find('\\', at)) != text.npos; at++) {
@@ -38,7 +38,8 @@ static std::string decoded(std::string text)
     return text;
 }
 
-// The arguments for `$0`, `$1`, …, which must be 32-bit words; empty for one that is only written.
+// The arguments for `$0`, `$1`, …, which must be 32-bit words. An operand that is only written has
+// an empty one.
 static Words arguments(const std::string &constraints, const std::string &given)
 {
     Words words, all = split(given);
@@ -56,7 +57,7 @@ static Words arguments(const std::string &constraints, const std::string &given)
     return words;
 }
 
-// The call that replaces an `asm` of one instruction, which is added to those used.
+// The call that replaces an `asm` of one instruction. Adds the instruction to those used.
 static std::string call(const std::string &text, const Words &words,
                         std::vector<vptx::Instruction> &used)
 {

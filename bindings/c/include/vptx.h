@@ -3,17 +3,18 @@
  * Written by cbindgen from bindings/c/src: edit that, then run bindings/c/test --header.
  *
  * Texts have explicit lengths and need no NUL. A handle (a type without members here) is immutable
- * once it is made, so that any number of threads may use it. It must be freed once, after all uses,
- * by the function for its type; freeing NULL does nothing. All strings, lists and `const` handles
- * that come out of a handle live as long as that handle.
+ * once it is made, so that any number of threads may use it. It must be freed once, after its last
+ * use, by the function for its type; freeing NULL does nothing. All strings, lists and `const`
+ * handles that functions return from a handle are valid until that handle is freed.
  *
- * Most functions return a status. If it is not VPTX_STATUS_OK, a handle that the function would
- * make is NULL, and `error`, unless it is NULL, holds an error to be freed; otherwise `error`
- * holds NULL. A required pointer that is NULL is an error. A function that returns a string or a
- * handle returns a string without data, or NULL, for a handle that is NULL.
+ * Most functions return a status. If the status is not VPTX_STATUS_OK, the new handle is NULL, and
+ * `*error` is an error that the caller must free; if it is VPTX_STATUS_OK, `*error` is NULL.
+ * `error` itself may be NULL. A required pointer that is NULL is an error. If a function returns a
+ * string or a handle, and the handle that it is given is NULL, it returns a string without data,
+ * or NULL.
  *
- * Pointers that are not NULL must be valid, aligned, and point to as many items as is said beside
- * them; places for results must differ from each other. */
+ * Pointers that are not NULL must be valid and aligned, and point to as many items as the
+ * function's comment or its counts say; places for results must differ from each other. */
 
 #ifndef VPTX_H
 #define VPTX_H
@@ -22,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The version of the binary interface that the header describes. A program compiled with it runs
-// with a library of the same number, whatever their versions.
+// The version of the binary interface that the header describes. A program that was compiled with
+// the header runs with every library that has the same number.
 #define VPTX_ABI_VERSION 1
 
 // The result of a function.
@@ -40,9 +41,9 @@ enum vptx_status
     VPTX_STATUS_INVALID_ARGUMENT = 2,
     // The text is not one legal video instruction. The error has findings.
     VPTX_STATUS_ILLEGAL_INSTRUCTION = 3,
-    // The target or the PTX version lacks what is needed, or none is named.
+    // The target or the PTX version lacks instructions that are needed, or no target is named.
     VPTX_STATUS_UNAVAILABLE = 4,
-    // A bug of the library. It went on as if the function had not been called.
+    // A bug of the library. The call had no effect, and the library can still be used.
     VPTX_STATUS_INTERNAL_ERROR = 5,
 };
 #ifndef __cplusplus
@@ -136,7 +137,7 @@ enum vptx_language
  {
     // PTX: whole modules or bare statements.
     VPTX_LANGUAGE_PTX = 0,
-    // CUDA, OpenCL or C++: the PTX in its `asm` statements is meant.
+    // CUDA, OpenCL or C++: the PTX in `asm` statements.
     VPTX_LANGUAGE_CUDA = 1,
     // Python: the PTX of Triton's inline assembly, and of CUDA sources in strings.
     VPTX_LANGUAGE_PYTHON = 2,
@@ -197,15 +198,16 @@ typedef uint32_t vptx_semantics;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// A choice of `vptx_rewrite`; they can be added.
+// An option of `vptx_rewrite`; several can be added up.
 enum vptx_rewrite_flag
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // Also instructions for which ptxas needs no more machine instructions.
+    // Also replace instructions for which ptxas needs no more machine instructions than for the
+    // new PTX.
     VPTX_REWRITE_FLAG_ALL = 1,
-    // A comment with the replaced instruction.
+    // Write each replaced instruction as a comment.
     VPTX_REWRITE_FLAG_COMMENTS = 2,
 };
 #ifndef __cplusplus
@@ -228,7 +230,7 @@ typedef struct vptx_fixed vptx_fixed;
 // C functions and the header that defines them.
 typedef struct vptx_functions vptx_functions;
 
-// The PTX texts of a binary, and the errors of those that cannot be read.
+// The PTX texts of a binary, and an error message for each text that cannot be read.
 typedef struct vptx_images vptx_images;
 
 // A legal video instruction.
@@ -240,10 +242,10 @@ typedef struct vptx_module vptx_module;
 // A text that the caller owns.
 typedef struct vptx_text vptx_text;
 
-// The tree of a text of PTX: every byte, and all errors.
+// The tree of a text of PTX, which has every byte of the text and lists all syntax errors.
 typedef struct vptx_tree vptx_tree;
 
-// A string without NUL at its end. `data` is NULL if there is none.
+// A string without NUL at its end. `data` is NULL if there is no string.
 typedef struct vptx_string {
     // The first byte; UTF-8.
     const char *data;
@@ -251,26 +253,26 @@ typedef struct vptx_string {
     size_t size;
 } vptx_string;
 
-// Options of a check; all zero for the defaults. Strings may have no data.
+// Options of a check. All members zero are the defaults. Strings may have no data.
 typedef struct vptx_options {
     // A `vptx_language`.
     uint32_t language;
     // A `vptx_dialect`.
     uint32_t dialect;
-    // Targets such as `sm_90`, with commas between them, in place of that of the text.
+    // Targets such as `sm_90`, with commas between them, in place of the `.target` of the text.
     struct vptx_string target;
-    // A version such as `8.0`, in place of that of the text.
+    // A version such as `8.0`, in place of the `.version` of the text.
     struct vptx_string ptx_version;
     // The rules that are reported, with commas between them, in place of the default rules: codes,
     // names, or the start of codes such as `V5`.
     struct vptx_string select;
-    // More rules.
+    // Rules that are reported in addition.
     struct vptx_string extend_select;
     // Rules that are not reported.
     struct vptx_string ignore;
 } vptx_options;
 
-// A range of bytes of a text, from 0; `end` is excluded.
+// A range of bytes of a text, counted from 0; `end` is excluded.
 typedef struct vptx_span {
     // The first byte.
     uint32_t start;
@@ -290,7 +292,7 @@ typedef struct vptx_position {
 typedef struct vptx_label {
     // The place.
     struct vptx_span span;
-    // The words.
+    // What it says about the place.
     struct vptx_string text;
 } vptx_label;
 
@@ -332,11 +334,11 @@ typedef struct vptx_finding {
     struct vptx_position start;
     // Where the place ends, excluded.
     struct vptx_position end;
-    // Words for places in the text; the finding's own place first.
+    // Labels at places in the text; the label at the finding's own place is the first.
     const struct vptx_label *labels;
     // The number of labels.
     size_t label_count;
-    // Ways to fix it; each stands alone.
+    // Alternative ways to resolve it.
     const struct vptx_fix *fixes;
     // The number of fixes.
     size_t fix_count;
@@ -377,7 +379,7 @@ typedef struct vptx_statement {
     // The name of the function that it stands in, if there is one.
     struct vptx_part function;
     // The instruction, which belongs to the module; NULL if the statement has errors. Then all
-    // below is empty.
+    // members below are empty.
     const struct vptx_instruction *instruction;
     // The predicate of the guard, without `@` and `!`, if there is one.
     struct vptx_part guard;
@@ -397,18 +399,18 @@ typedef struct vptx_statement {
 
 // A node or a leaf of a tree.
 typedef struct vptx_tree_node {
-    // What it is, as `vptx tree` says: `function`, `instruction`, `guard`, `address` … for a node,
-    // `mnemonic`, `modifier`, `identifier`, `comment` … for a leaf.
+    // The kind, in the words of `vptx tree`: `function`, `instruction`, `guard`, `address` … for a
+    // node, `mnemonic`, `modifier`, `identifier`, `comment` … for a leaf.
     struct vptx_string kind;
     // Its bytes.
     struct vptx_string text;
     // Its place in the text.
     struct vptx_span span;
-    // The node that it is in, as a place in the list; that of the module is in itself.
+    // The node that it is in, as an index into the list. For the module, its own index.
     size_t parent;
-    // The place behind all that is in it.
+    // The index behind the last node or leaf inside it.
     size_t end;
-    // Whether it is a leaf. All leaves in order are the text.
+    // Whether it is a leaf. The texts of all leaves, in order, are the whole text.
     bool is_leaf;
 } vptx_tree_node;
 
@@ -416,7 +418,7 @@ typedef struct vptx_tree_node {
 typedef struct vptx_tree_error {
     // What is wrong.
     struct vptx_string message;
-    // The place. Empty where something is missing.
+    // The place. It is empty if something is missing there.
     struct vptx_span span;
 } vptx_tree_error;
 
@@ -424,8 +426,8 @@ typedef struct vptx_tree_error {
 typedef struct vptx_function {
     // Its name.
     struct vptx_string name;
-    // Whether it takes the word of `a`. Its parameters are those of `a`, `b` and `c`, in this
-    // order.
+    // Whether it takes the word of `a`. The parameters of the function are the words that it
+    // takes, in the order `a`, `b`, `c`.
     bool takes_a;
     // Whether it takes the word of `b`.
     bool takes_b;
@@ -437,8 +439,8 @@ typedef struct vptx_function {
 typedef struct vptx_image {
     // A name for the text, such as `3.sm_90.ptx`.
     struct vptx_string name;
-    // The file in an archive that it is in: names from the outermost on, with `!` between them.
-    // Empty if the bytes are no archive.
+    // The member of an archive that has the text. If archives are nested, the names of all
+    // members, from the outermost on, with `!` between them. Empty if the bytes are no archive.
     struct vptx_string member;
     // The target, such as `sm_90`.
     struct vptx_string target;
@@ -448,9 +450,9 @@ typedef struct vptx_image {
     uint32_t version_minor;
     // `none`, `lz4` or `zstd`.
     struct vptx_string compression;
-    // Where its entry starts in the file, in bytes.
+    // The offset in the file at which the entry of the text starts, in bytes.
     uint64_t offset;
-    // The text. A byte that is not UTF-8 is U+007F.
+    // The text. Each byte that is not UTF-8 is replaced by U+007F.
     struct vptx_string text;
 } vptx_image;
 
@@ -464,7 +466,7 @@ uint32_t vptx_abi_version(void);
 // The version of the library, such as `0.1.0`.
 struct vptx_string vptx_version(void);
 
-// What happened.
+// The message of an error.
 struct vptx_string vptx_error_message(const struct vptx_error *error);
 
 // The findings about an illegal instruction; NULL for other errors.
@@ -507,8 +509,8 @@ const struct vptx_findings *vptx_fixed_findings(const struct vptx_fixed *fixed);
 // Frees a fixed text.
 void vptx_fixed_free(struct vptx_fixed *fixed);
 
-// Reads a text of PTX: a whole module, or bare statements. Errors in it are findings. `options` may
-// be NULL; their language must be PTX.
+// Reads a text of PTX: a whole module, or bare statements. Errors in the text become findings.
+// `options` may be NULL; their language must be PTX.
 vptx_status vptx_parse(struct vptx_string text,
                        const struct vptx_options *options,
                        struct vptx_module **out,
@@ -533,13 +535,13 @@ struct vptx_string vptx_module_version(const struct vptx_module *module);
 // Frees a module with its statements and instructions.
 void vptx_module_free(struct vptx_module *module);
 
-// Reads a text of PTX, any, into a tree with every byte.
+// Reads any text into a tree that has every byte of it.
 vptx_status vptx_tree_parse(struct vptx_string text,
                             struct vptx_tree **out,
                             struct vptx_error **error);
 
-// All nodes and leaves, in the order of the text: a node stands before what is in it. The first is
-// the module.
+// All nodes and leaves, in the order of the text: a node stands before the nodes and leaves inside
+// it. The first node is the module.
 vptx_status vptx_tree_nodes(const struct vptx_tree *tree,
                             const struct vptx_tree_node **out,
                             size_t *count);
@@ -552,7 +554,7 @@ vptx_status vptx_tree_errors(const struct vptx_tree *tree,
 // Frees a tree.
 void vptx_tree_free(struct vptx_tree *tree);
 
-// Reads one video instruction. Its `;` may be missing. Any name is a register.
+// Reads one video instruction. Its `;` may be missing. Every name is taken for a register.
 vptx_status vptx_instruction_parse(struct vptx_string text,
                                    struct vptx_instruction **out,
                                    struct vptx_error **error);
@@ -561,7 +563,8 @@ vptx_status vptx_instruction_parse(struct vptx_string text,
 vptx_status vptx_instruction_text(const struct vptx_instruction *instruction,
                                   struct vptx_string *out);
 
-// Frees an instruction that `vptx_instruction_parse` made. Those of a module belong to it.
+// Frees an instruction that `vptx_instruction_parse` made. An instruction of a module is freed
+// with the module.
 void vptx_instruction_free(struct vptx_instruction *instruction);
 
 // The new value of `d` for the words of the sources. `semantics` is a `vptx_semantics`. Words that
@@ -574,9 +577,9 @@ vptx_status vptx_eval(const struct vptx_instruction *instruction,
                       uint32_t *out,
                       struct vptx_error **error);
 
-// The new values of `d` for columns of words. `out` has room for `out_count` words; a source has as
-// many, or one that is repeated; one that the instruction does not read may be NULL. A source
-// may overlap `out`; it is copied then.
+// The new values of `d` for columns of words. `out` has room for `out_count` words; a source has
+// as many words, or one word that is repeated. A source that the instruction does not read may be
+// NULL. A source may overlap `out`; the function copies it then.
 vptx_status vptx_eval_batch(const struct vptx_instruction *instruction,
                             uint32_t semantics,
                             const uint32_t *a,
@@ -590,7 +593,7 @@ vptx_status vptx_eval_batch(const struct vptx_instruction *instruction,
                             struct vptx_error **error);
 
 // Replaces video instructions by ordinary PTX where ptxas needs fewer machine instructions for
-// that. `target` may have no data: the text's own counts. `flags` are a sum of
+// that. If `target` has no data, the `.target` of the text counts. `flags` is a sum of
 // `vptx_rewrite_flag`s. Statements with errors stay as they are.
 vptx_status vptx_rewrite(struct vptx_string text,
                          struct vptx_string target,
@@ -632,7 +635,7 @@ struct vptx_string vptx_text_string(const struct vptx_text *text);
 void vptx_text_free(struct vptx_text *text);
 
 // The PTX texts in `size` bytes: of a library, a program, an object, a fat binary, a wheel or
-// another archive. Texts that cannot be read are errors of the images.
+// another archive. For each text that cannot be read, the images have an error message.
 vptx_status vptx_extract(const char *bytes,
                          size_t size,
                          struct vptx_images **out,
@@ -643,7 +646,7 @@ vptx_status vptx_images_list(const struct vptx_images *images,
                              const struct vptx_image **out,
                              size_t *count);
 
-// What cannot be read, a message each.
+// The messages about texts that cannot be read.
 vptx_status vptx_images_errors(const struct vptx_images *images,
                                const struct vptx_string **out,
                                size_t *count);

@@ -71,7 +71,7 @@ inline List<vptx_finding> findings(const vptx_findings *handle) noexcept
 {
     const vptx_finding *items = nullptr;
     std::size_t count = 0;
-    // Errors other than those of instructions have no findings.
+    // Only errors about instructions have findings.
     if (handle != nullptr) {
         vptx_findings_list(handle, &items, &count);
     }
@@ -98,7 +98,7 @@ public:
 
 private:
     vptx_status status_;
-    // Copies of an exception share it.
+    // Copies of an exception share the handle.
     std::shared_ptr<vptx_error> error_;
 };
 
@@ -119,7 +119,7 @@ inline void check(vptx_status status, vptx_error *error)
     }
 }
 
-// The handle that `make` makes.
+// Calls `make` and returns the new handle; throws `Error` if it fails.
 template <typename T, typename Make>
 T *made(Make make)
 {
@@ -130,7 +130,7 @@ T *made(Make make)
     return handle;
 }
 
-// The list that `get` gets.
+// Calls `get` and returns the list; throws `Error` if it fails.
 template <typename T, typename Get>
 List<T> list(Get get)
 {
@@ -143,10 +143,10 @@ List<T> list(Get get)
 
 } // namespace detail
 
-// The options of a check: zero for the defaults.
+// The options of a check. All members zero are the defaults.
 using Options = vptx_options;
 
-// An instruction that belongs to something else.
+// An instruction that another object owns.
 class InstructionView {
 public:
     explicit InstructionView(const vptx_instruction *handle) noexcept : handle_(handle) {}
@@ -171,7 +171,7 @@ public:
         return out;
     }
 
-    // Sources have as many words as `out`, or one that is repeated.
+    // A source has as many words as `out`, or one word that is repeated.
     void eval_batch(vptx_semantics semantics, List<std::uint32_t> a, List<std::uint32_t> b,
                     List<std::uint32_t> c, std::uint32_t *out, std::size_t count) const
     {
@@ -276,7 +276,7 @@ private:
     detail::Handle<vptx_module, vptx_module_free> handle_;
 };
 
-// The tree of a text of PTX: every byte, and all errors.
+// The tree of a text of PTX, which has every byte of the text and lists all syntax errors.
 class Tree {
 public:
     explicit Tree(std::string_view text)
@@ -285,7 +285,7 @@ public:
           }))
     {
     }
-    // A node stands before what is in it. The first is the module.
+    // A node stands before the nodes and leaves inside it. The first node is the module.
     List<vptx_tree_node> nodes() const
     {
         return detail::list<vptx_tree_node>([this](auto items, auto count) {
@@ -362,7 +362,7 @@ public:
             return vptx_images_list(handle_.get(), items, count);
         });
     }
-    // What cannot be read, a message each.
+    // The messages about texts that cannot be read.
     List<vptx_string> errors() const
     {
         return detail::list<vptx_string>([this](auto items, auto count) {

@@ -23,12 +23,12 @@ unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
 
-/// Calls `work`, and makes a status and an error of its failure or panic.
+/// Calls `work`, and turns its failure or panic into a status and an error.
 pub(crate) fn run(
     error: OutHandle<'_, Error>,
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Status {
-    // Values that a panic leaves half done are dropped, and never seen again.
+    // After a panic, half-made values are dropped, and nothing reads them.
     let result = catch_unwind(AssertUnwindSafe(work));
     let failure = match result {
         Ok(Ok(())) => None,
@@ -62,7 +62,7 @@ pub(crate) fn give<T>(
     })
 }
 
-/// Like [`run`], and gives the caller a list of a handle.
+/// Like [`run`], and gives the caller a list that belongs to a handle.
 pub(crate) fn list<H, T>(
     handle: Option<&H>,
     out: Out<'_, *const T>,
@@ -89,7 +89,7 @@ pub(crate) fn required<T>(pointer: Option<T>, name: &str) -> Result<T, Failure> 
     pointer.ok_or_else(|| Failure::new(Status::NullArgument, format!("{name} is NULL")))
 }
 
-/// The items of an array, which is empty if it is NULL and has no items.
+/// The items of an array. The pointer may be NULL if the count is 0.
 ///
 /// # Safety
 /// An array that is not NULL has `count` items, which nothing changes during `'a`.
@@ -106,7 +106,7 @@ pub(crate) unsafe fn items<'a, T>(
     Ok(unsafe { slice::from_raw_parts(array, count) })
 }
 
-/// Like [`items`], to be changed.
+/// Like [`items`], for an array that may be changed.
 ///
 /// # Safety
 /// An array that is not NULL has `count` items, which nothing else uses during `'a`.

@@ -21,8 +21,8 @@ pub struct Text(pub(crate) String);
 pub struct Function {
     /// Its name.
     pub name: Str,
-    /// Whether it takes the word of `a`. Its parameters are those of `a`, `b` and `c`, in this
-    /// order.
+    /// Whether it takes the word of `a`. The parameters of the function are the words that it
+    /// takes, in the order `a`, `b`, `c`.
     pub takes_a: bool,
     /// Whether it takes the word of `b`.
     pub takes_b: bool,

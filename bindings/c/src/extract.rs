@@ -13,8 +13,8 @@ use crate::types::Str;
 pub struct Image {
     /// A name for the text, such as `3.sm_90.ptx`.
     pub name: Str,
-    /// The file in an archive that it is in: names from the outermost on, with `!` between them.
-    /// Empty if the bytes are no archive.
+    /// The member of an archive that has the text. If archives are nested, the names of all
+    /// members, from the outermost on, with `!` between them. Empty if the bytes are no archive.
     pub member: Str,
     /// The target, such as `sm_90`.
     pub target: Str,
@@ -24,13 +24,13 @@ pub struct Image {
     pub version_minor: u32,
     /// `none`, `lz4` or `zstd`.
     pub compression: Str,
-    /// Where its entry starts in the file, in bytes.
+    /// The offset in the file at which the entry of the text starts, in bytes.
     pub offset: u64,
-    /// The text. A byte that is not UTF-8 is U+007F.
+    /// The text. Each byte that is not UTF-8 is replaced by U+007F.
     pub text: Str,
 }
 
-/// The PTX texts of a binary, and the errors of those that cannot be read.
+/// The PTX texts of a binary, and an error message for each text that cannot be read.
 pub struct Images {
     images: Shared<Vec<Image>>,
     errors: Shared<Vec<Str>>,

@@ -12,7 +12,7 @@ use crate::types::{Applicability, Position, Severity, Span, Str};
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// The words.
+    /// What it says about the place.
     pub text: Str,
 }
 
@@ -57,11 +57,11 @@ pub struct Finding {
     pub start: Position,
     /// Where the place ends, excluded.
     pub end: Position,
-    /// Words for places in the text; the finding's own place first.
+    /// Labels at places in the text; the label at the finding's own place is the first.
     pub labels: *const Label,
     /// The number of labels.
     pub label_count: usize,
-    /// Ways to fix it; each stands alone.
+    /// Alternative ways to resolve it.
     pub fixes: *const Fix,
     /// The number of fixes.
     pub fix_count: usize,
@@ -72,7 +72,7 @@ pub struct Findings(Shared<Lists>);
 
 struct Lists {
     findings: Vec<Finding>,
-    // The findings point at all below.
+    // The findings point into all members below.
     _labels: Vec<Vec<Label>>,
     _edits: Vec<Vec<Edit>>,
     _fixes: Vec<Vec<Fix>>,
@@ -83,7 +83,7 @@ impl Findings {
     pub(crate) fn new(text: &str, diagnostics: Vec<Diagnostic>) -> Findings {
         let mut findings = Vec::with_capacity(diagnostics.len());
         let (mut all_labels, mut all_edits, mut all_fixes) = (Vec::new(), Vec::new(), Vec::new());
-        // An index of the lines takes longer than a clean text is worth.
+        // Only findings need an index of the lines, and making it takes time.
         let index = (!diagnostics.is_empty()).then(|| LineIndex::new(text));
         for (it, index) in diagnostics.iter().filter_map(|it| Some((it, index.as_ref()?))) {
             let own = (!it.label.is_empty())

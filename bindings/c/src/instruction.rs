@@ -9,7 +9,7 @@ use library::{ParseInstructionError, Semantics};
 
 use crate::error::Failure;
 
-/// Words that are computed at once where a source is repeated: they fit the first cache.
+/// The number of words that are computed at once if a source is repeated: so many fit the L1 cache.
 const CHUNK: usize = 1 << 12;
 
 /// A legal video instruction.
@@ -70,7 +70,7 @@ impl Instruction {
             program.eval_batch(&columns[0], &columns[1], &columns[2], out);
             return Ok(());
         }
-        // Repeated words come from buffers.
+        // A source of one word is repeated in a buffer.
         let buffers = columns.each_ref().map(|column| match column.len() {
             length if length == out.len() => Vec::new(),
             length => vec![if length == 1 { column[0] } else { 0 }; CHUNK.min(out.len())],

@@ -34,8 +34,8 @@ pub use types::{
 };
 use types::{applicability, semantics};
 
-/// The version of the binary interface that the header describes. A program compiled with it runs
-/// with a library of the same number, whatever their versions.
+/// The version of the binary interface that the header describes. A program that was compiled with
+/// the header runs with every library that has the same number.
 pub const ABI_VERSION: u32 = 1;
 
 /// The version of the binary interface of the library: compare it with `VPTX_ABI_VERSION`.
@@ -50,7 +50,7 @@ pub extern "C" fn vptx_version() -> Str {
     env!("CARGO_PKG_VERSION").into()
 }
 
-/// What happened.
+/// The message of an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_error_message(error: Option<&Error>) -> Str {
     error.map(|error| error.message.as_str()).into()
@@ -141,8 +141,8 @@ pub extern "C" fn vptx_fixed_free(fixed: Option<Box<Fixed>>) {
     free(fixed);
 }
 
-/// Reads a text of PTX: a whole module, or bare statements. Errors in it are findings. `options` may
-/// be NULL; their language must be PTX.
+/// Reads a text of PTX: a whole module, or bare statements. Errors in the text become findings.
+/// `options` may be NULL; their language must be PTX.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_parse(
     text: Str,
@@ -193,7 +193,7 @@ pub extern "C" fn vptx_module_free(module: Option<Box<Module>>) {
     free(module);
 }
 
-/// Reads a text of PTX, any, into a tree with every byte.
+/// Reads any text into a tree that has every byte of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_tree_parse(
     text: Str,
@@ -206,8 +206,8 @@ pub unsafe extern "C" fn vptx_tree_parse(
     })
 }
 
-/// All nodes and leaves, in the order of the text: a node stands before what is in it. The first is
-/// the module.
+/// All nodes and leaves, in the order of the text: a node stands before the nodes and leaves inside
+/// it. The first node is the module.
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_tree_nodes(
     tree: Option<&Tree>,
@@ -233,7 +233,7 @@ pub extern "C" fn vptx_tree_free(tree: Option<Box<Tree>>) {
     free(tree);
 }
 
-/// Reads one video instruction. Its `;` may be missing. Any name is a register.
+/// Reads one video instruction. Its `;` may be missing. Every name is taken for a register.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_instruction_parse(
     text: Str,
@@ -259,7 +259,8 @@ pub extern "C" fn vptx_instruction_text(
     })
 }
 
-/// Frees an instruction that `vptx_instruction_parse` made. Those of a module belong to it.
+/// Frees an instruction that `vptx_instruction_parse` made. An instruction of a module is freed
+/// with the module.
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_instruction_free(instruction: Option<Box<Instruction>>) {
     free(instruction);
@@ -285,9 +286,9 @@ pub extern "C" fn vptx_eval(
     })
 }
 
-/// The new values of `d` for columns of words. `out` has room for `out_count` words; a source has as
-/// many, or one that is repeated; one that the instruction does not read may be NULL. A source
-/// may overlap `out`; it is copied then.
+/// The new values of `d` for columns of words. `out` has room for `out_count` words; a source has
+/// as many words, or one word that is repeated. A source that the instruction does not read may be
+/// NULL. A source may overlap `out`; the function copies it then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_eval_batch(
     instruction: Option<&Instruction>,
@@ -307,21 +308,22 @@ pub unsafe extern "C" fn vptx_eval_batch(
         let semantics = self::semantics(semantics)?;
         let end = out.wrapping_add(out_count).cast_const();
         let column = |array: *const u32, count: usize, name: &str| {
-            // SAFETY: the header asks for it. A slice that overlaps `out` does not live on.
+            // SAFETY: the header asks for it. A slice that overlaps `out` is dropped here, after it
+            // is copied.
             let words = unsafe { items(array, count, name) }?;
             let is_apart = words.as_ptr_range().end <= out.cast_const() || end <= words.as_ptr();
             Ok(if is_apart { Cow::Borrowed(words) } else { Cow::Owned(words.to_vec()) })
         };
         let columns =
             [column(a, a_count, "a")?, column(b, b_count, "b")?, column(c, c_count, "c")?];
-        // SAFETY: the header asks for it, and no column that is left overlaps it.
+        // SAFETY: the header asks for it, and no borrowed column overlaps it.
         let out = unsafe { items_mut(out, out_count, "out") }?;
         instruction.eval_batch(semantics, &columns, out)
     })
 }
 
 /// Replaces video instructions by ordinary PTX where ptxas needs fewer machine instructions for
-/// that. `target` may have no data: the text's own counts. `flags` are a sum of
+/// that. If `target` has no data, the `.target` of the text counts. `flags` is a sum of
 /// `vptx_rewrite_flag`s. Statements with errors stay as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_rewrite(
@@ -410,7 +412,7 @@ pub extern "C" fn vptx_text_free(text: Option<Box<Text>>) {
 }
 
 /// The PTX texts in `size` bytes: of a library, a program, an object, a fat binary, a wheel or
-/// another archive. Texts that cannot be read are errors of the images.
+/// another archive. For each text that cannot be read, the images have an error message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_extract(
     bytes: *const c_char,
@@ -435,7 +437,7 @@ pub extern "C" fn vptx_images_list(
     list(images, out, count, Images::images)
 }
 
-/// What cannot be read, a message each.
+/// The messages about texts that cannot be read.
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_images_errors(
     images: Option<&Images>,

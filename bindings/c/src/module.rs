@@ -92,7 +92,7 @@ pub struct Statement {
     /// The name of the function that it stands in, if there is one.
     pub function: Part,
     /// The instruction, which belongs to the module; NULL if the statement has errors. Then all
-    /// below is empty.
+    /// members below are empty.
     pub instruction: *const Instruction,
     /// The predicate of the guard, without `@` and `!`, if there is one.
     pub guard: Part,

@@ -12,21 +12,21 @@ use library::source::{MAX_LEN, decoded};
 use crate::error::Failure;
 use crate::types::{Str, dialect, language};
 
-/// Options of a check; all zero for the defaults. Strings may have no data.
+/// Options of a check. All members zero are the defaults. Strings may have no data.
 #[repr(C)]
 pub struct Options {
     /// A `vptx_language`.
     pub language: u32,
     /// A `vptx_dialect`.
     pub dialect: u32,
-    /// Targets such as `sm_90`, with commas between them, in place of that of the text.
+    /// Targets such as `sm_90`, with commas between them, in place of the `.target` of the text.
     pub target: Str,
-    /// A version such as `8.0`, in place of that of the text.
+    /// A version such as `8.0`, in place of the `.version` of the text.
     pub ptx_version: Str,
     /// The rules that are reported, with commas between them, in place of the default rules: codes,
     /// names, or the start of codes such as `V5`.
     pub select: Str,
-    /// More rules.
+    /// Rules that are reported in addition.
     pub extend_select: Str,
     /// Rules that are not reported.
     pub ignore: Str,
@@ -36,7 +36,7 @@ pub struct Options {
 /// The data of all strings, unless NULL, have as many bytes as their sizes say.
 pub(crate) unsafe fn options(given: Option<&Options>) -> Result<CheckOptions, Failure> {
     let Some(given) = given else { return Ok(CheckOptions::default()) };
-    // SAFETY: the caller promises it of all strings.
+    // SAFETY: the caller promises that for all strings.
     let word = |text: Str, name: &str| unsafe { word(text, name) };
     let targets: Vec<Target> = parsed(word(given.target, "target")?)?;
     let version = word(given.ptx_version, "ptx_version")?;

@@ -1,4 +1,4 @@
-//! What C cannot show: panics, that handles may be shared, and the calls of C under Miri.
+//! Tests that cannot be written in C: of panics, of sharing handles, and of C's calls under Miri.
 
 mod calls;
 
@@ -8,7 +8,7 @@ use crate::border::{give, run};
 use crate::error::{Error, Failure};
 use crate::{Findings, Fixed, Functions, Images, Instruction, Module, Status, Str, Text, Tree};
 
-/// The error that a call gave.
+/// The error that a call returned.
 fn error_of(call: impl FnOnce(&mut MaybeUninit<Option<Box<Error>>>) -> Status) -> (Status, String) {
     let mut error = MaybeUninit::uninit();
     let status = call(&mut error);
@@ -54,7 +54,7 @@ fn lists_stay_where_they_are_when_a_handle_moves() {
     let module = Module::parse(text.into(), &library::CheckOptions::default());
     let moved = Box::new(module.unwrap_or_else(|_| panic!("a module")));
     let read = |part: &crate::Part| {
-        // SAFETY: the module keeps it.
+        // SAFETY: the module keeps the instruction alive.
         String::from_utf8(unsafe { part.text.bytes("a part") }.ok().expect("a text").to_vec())
     };
     let statements = moved.statements();
@@ -81,7 +81,7 @@ fn repeated_words_go_through_all_chunks() {
     let columns = [a.as_slice().into(), vec![0x0102_80ff].into(), vec![7].into()];
     assert!(add.eval_batch(semantics, &columns, &mut out).is_ok());
     for (word, result) in a.iter().zip(&out) {
-        // The two lower bytes are sums that saturate; the others are those of `c`.
+        // The two lower bytes are saturated sums; the two upper bytes come from `c`.
         let lane = |at: u32, b: u32| (word >> at & 0xff).min(0xff - b) + b;
         assert_eq!(*result, lane(8, 0x80) << 8 | lane(0, 0xff), "{word:#x}");
     }

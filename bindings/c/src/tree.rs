@@ -9,18 +9,18 @@ use crate::types::{Span, Str};
 /// A node or a leaf of a tree.
 #[repr(C)]
 pub struct TreeNode {
-    /// What it is, as `vptx tree` says: `function`, `instruction`, `guard`, `address` … for a node,
-    /// `mnemonic`, `modifier`, `identifier`, `comment` … for a leaf.
+    /// The kind, in the words of `vptx tree`: `function`, `instruction`, `guard`, `address` … for a
+    /// node, `mnemonic`, `modifier`, `identifier`, `comment` … for a leaf.
     pub kind: Str,
     /// Its bytes.
     pub text: Str,
     /// Its place in the text.
     pub span: Span,
-    /// The node that it is in, as a place in the list; that of the module is in itself.
+    /// The node that it is in, as an index into the list. For the module, its own index.
     pub parent: usize,
-    /// The place behind all that is in it.
+    /// The index behind the last node or leaf inside it.
     pub end: usize,
-    /// Whether it is a leaf. All leaves in order are the text.
+    /// Whether it is a leaf. The texts of all leaves, in order, are the whole text.
     pub is_leaf: bool,
 }
 
@@ -29,11 +29,11 @@ pub struct TreeNode {
 pub struct TreeError {
     /// What is wrong.
     pub message: Str,
-    /// The place. Empty where something is missing.
+    /// The place. It is empty if something is missing there.
     pub span: Span,
 }
 
-/// The tree of a text of PTX: every byte, and all errors.
+/// The tree of a text of PTX, which has every byte of the text and lists all syntax errors.
 pub struct Tree(Shared<Lists>);
 
 struct Lists {

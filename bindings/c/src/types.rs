@@ -21,13 +21,13 @@ pub enum Status {
     InvalidArgument = 2,
     /// The text is not one legal video instruction. The error has findings.
     IllegalInstruction = 3,
-    /// The target or the PTX version lacks what is needed, or none is named.
+    /// The target or the PTX version lacks instructions that are needed, or no target is named.
     Unavailable = 4,
-    /// A bug of the library. It went on as if the function had not been called.
+    /// A bug of the library. The call had no effect, and the library can still be used.
     InternalError = 5,
 }
 
-/// A string without NUL at its end. `data` is NULL if there is none.
+/// A string without NUL at its end. `data` is NULL if there is no string.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Str {
@@ -53,7 +53,7 @@ impl From<Option<&str>> for Str {
     }
 }
 
-/// A range of bytes of a text, from 0; `end` is excluded.
+/// A range of bytes of a text, counted from 0; `end` is excluded.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Span {
@@ -91,7 +91,7 @@ impl From<library::source::Position> for Position {
 pub enum Language {
     /// PTX: whole modules or bare statements.
     Ptx = 0,
-    /// CUDA, OpenCL or C++: the PTX in its `asm` statements is meant.
+    /// CUDA, OpenCL or C++: the PTX in `asm` statements.
     Cuda = 1,
     /// Python: the PTX of Triton's inline assembly, and of CUDA sources in strings.
     Python = 2,
@@ -171,13 +171,14 @@ impl From<diagnostic::Applicability> for Applicability {
     }
 }
 
-/// A choice of `vptx_rewrite`; they can be added.
+/// An option of `vptx_rewrite`; several can be added up.
 #[repr(u32)]
 #[derive(Clone, Copy)]
 pub enum RewriteFlag {
-    /// Also instructions for which ptxas needs no more machine instructions.
+    /// Also replace instructions for which ptxas needs no more machine instructions than for the
+    /// new PTX.
     All = 1,
-    /// A comment with the replaced instruction.
+    /// Write each replaced instruction as a comment.
     Comments = 2,
 }
 

@@ -115,7 +115,7 @@ def llvm(out, root, program):
     assert len(left) == 3, left
     given = re.findall(r"= (?:tail )?call i32 @v\w+\((.*)\)$", text, re.MULTILINE)
     x, y, z = "i32 %x", "i32 %y", "i32 %z"
-    # All lanes of the first are new: it does not read `c`.
+    # The first instruction writes all lanes, so it does not read `c`.
     expected = [[x, y], [x, y], [x, y, z], [y], [x, y, z]]
     assert given == [", ".join(words) for words in expected], given
     if not (shutil.which("clang") and shutil.which("lli")):
@@ -124,7 +124,7 @@ def llvm(out, root, program):
     run("clang", "-x", "c", "-O1", "-S", "-emit-llvm", "-Dstatic=", "-Dinline=", header,
         "-o", folder / "functions.ll")
     run("llvm-link", "-S", calls, folder / "functions.ll", "-o", folder / "linked.ll")
-    # What stays is no code for this machine.
+    # The function `stays` still has an `asm`, which is no code for this machine.
     linked = (folder / "linked.ll").read_text()
     start = linked.index("define i32 @stays")
     (folder / "linked.ll").write_text(linked[:start] + linked[linked.index("\n}\n", start) + 3:])

@@ -2,8 +2,8 @@
  *
  * usage: fuzz SECONDS SEED FILE…
  *
- * The texts are pieces of the files with random changes. Reads every byte that the library gives,
- * so that a sanitizer or valgrind sees those that are not there. */
+ * The texts are pieces of the files with random changes. Reads every byte that the library returns,
+ * so that a sanitizer or valgrind reports bytes that are not valid memory. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void read_findings(const vptx_findings *findings)
     }
 }
 
-/* Looks at the outcome of a function that makes a handle. */
+/* Checks status, handle and error after a function that makes a handle. */
 static int made(vptx_status status, const void *handle, vptx_error *error)
 {
     require(status <= VPTX_STATUS_UNAVAILABLE, "an internal error");
@@ -101,7 +101,7 @@ static vptx_string random_text(void)
         if (file != NULL) {
             fclose(file);
         }
-        /* Bytes that are not there. */
+        /* NULL with a length. */
         text.size = rarely() ? random_below(9) : 0;
         return text;
     }
@@ -115,7 +115,7 @@ static vptx_string random_text(void)
     }
     const size_t size = fread(buffer, 1, TEXT, file);
     fclose(file);
-    /* From a line on, or to the end of one. */
+    /* The text may start after the first line break. */
     const char *start = memchr(buffer, '\n', size);
     size_t first = random_below(2) && start != NULL ? (size_t)(start - buffer) + 1 : 0;
     char *bytes = malloc(size - first + 1);
@@ -186,7 +186,7 @@ static void use_instruction(const vptx_instruction *instruction)
                        random_below(~0u), rarely() ? NULL : &word, &error);
     made(status, status == VPTX_STATUS_OK ? &word : NULL, error);
 
-    /* Columns with words of their own, which may be those of the result. */
+    /* Columns in memory of their own, or a column in the memory of the result. */
     const size_t count = random_below(WORDS);
     uint32_t *columns[4] = {NULL, NULL, NULL, NULL};
     size_t counts[4];

@@ -45,7 +45,7 @@ static void finish(void)
                                count, out, count, NULL) == VPTX_STATUS_OK &&
                    memcmp(out, expected, count * sizeof *out) == 0 && out[count] == 0x5eed,
                "a batch");
-        /* In place: `a` becomes the result. */
+        /* In place: the result overwrites `a`. */
         memcpy(first, words[0], count * sizeof *first);
         expect(vptx_eval_batch(instruction, semantics, first, count, words[1], count, words[2],
                                count, first, count, NULL) == VPTX_STATUS_OK &&
@@ -57,7 +57,7 @@ static void finish(void)
                              NULL) == VPTX_STATUS_OK &&
                        one == expected[at],
                    "one row");
-            /* Words that are repeated. */
+            /* Columns of one word, which is repeated. */
             expect(vptx_eval_batch(instruction, semantics, &words[0][at], 1, &words[1][at], 1,
                                    &words[2][at], 1, out, 3, NULL) == VPTX_STATUS_OK &&
                        out[0] == one && out[1] == one && out[2] == one,

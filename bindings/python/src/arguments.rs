@@ -50,7 +50,7 @@ impl<'py> FromPyObject<'_, 'py> for Path {
     }
 }
 
-/// A value that is written as a word, such as a target.
+/// A value that is given as a string, such as a target.
 pub(crate) struct Named<T>(pub(crate) T);
 
 impl<'py, T: FromStr<Err: Display>> FromPyObject<'_, 'py> for Named<T> {
@@ -62,7 +62,7 @@ impl<'py, T: FromStr<Err: Display>> FromPyObject<'_, 'py> for Named<T> {
     }
 }
 
-/// Words: a list of texts, or one text with commas.
+/// Words: a list of strings, or one string with commas between the words.
 fn words(object: Borrowed<'_, '_, PyAny>) -> PyResult<Vec<String>> {
     match object.cast::<PyString>() {
         Ok(text) => Ok(text.to_cow()?.split(',').map(|word| word.trim().to_string()).collect()),
@@ -99,7 +99,7 @@ impl<'py> FromPyObject<'_, 'py> for Targets {
     }
 }
 
-/// The arguments of `check` and `fix` that choose what is found.
+/// The arguments of `check` and `fix` that choose the language, targets and rules.
 pub(crate) struct Choices {
     pub(crate) language: Option<Named<Language>>,
     pub(crate) target: Option<Targets>,
@@ -131,7 +131,7 @@ impl Choices {
     }
 }
 
-/// A word of 32 bits: an integer, or an object that stands for one.
+/// A word of 32 bits: an integer, or an object that converts to one.
 #[derive(Clone, Copy)]
 pub(crate) struct Word(pub(crate) u32);
 

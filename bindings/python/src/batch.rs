@@ -10,11 +10,11 @@ use vptx::ir::Program;
 /// Bytes in a word.
 const WORD: isize = size_of::<u32>() as isize;
 
-/// Words that a thread computes at once. Buffers for them stay in the first cache, and are small
-/// enough that the allocator keeps their pages.
+/// The number of words that a thread computes at once. Buffers of this size stay in the L1 cache,
+/// and are small enough that the allocator keeps their pages.
 const CHUNK: usize = 1 << 13;
 
-/// Words that are worth a thread of their own, which takes about 50 µs to start.
+/// The number of words from which another thread saves time; a thread takes about 50 µs to start.
 const PER_THREAD: usize = 1 << 18;
 
 /// Words in memory, in some number of dimensions.
@@ -22,7 +22,7 @@ pub(crate) struct View {
     /// The address of the first word.
     address: usize,
     pub(crate) shape: Vec<usize>,
-    /// The distances in bytes between neighbours.
+    /// The distances in bytes between neighbours, for each dimension.
     strides: Vec<isize>,
 }
 
@@ -40,7 +40,7 @@ impl View {
         View { address, shape, strides }
     }
 
-    /// A view whose words follow each other, the last dimension first.
+    /// A view of contiguous words, in which the last dimension varies fastest.
     pub(crate) fn contiguous(address: usize, shape: Vec<usize>) -> View {
         let mut strides = vec![0; shape.len()];
         let mut stride = WORD;
@@ -51,7 +51,7 @@ impl View {
         View { address, shape, strides }
     }
 
-    /// The same words, repeated to a shape that this one broadcasts to.
+    /// The same words, broadcast to a larger shape.
     pub(crate) fn broadcast(&self, shape: &[usize]) -> View {
         let skipped = shape.len() - self.shape.len();
         let mut strides = vec![0; shape.len()];
@@ -99,23 +99,23 @@ pub(crate) fn total(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |total, &size| total.checked_mul(size))
 }
 
-/// A column in the order in which words are computed.
+/// A column whose words are visited in the order of computation.
 struct Walk<'s> {
     address: usize,
     shape: &'s [usize],
     strides: Vec<isize>,
-    /// Whether the words follow each other, at addresses of words.
+    /// Whether the words are contiguous and aligned.
     is_contiguous: bool,
 }
 
 impl Walk<'_> {
-    /// The words from one number on, which must follow each other.
+    /// The words from an index on, which must follow each other.
     fn pointer(&self, start: usize) -> *mut u32 {
         (self.address + start * size_of::<u32>()) as *mut u32
     }
 
-    /// Calls `visit` for runs of words: the address of the first, their distance in bytes,
-    /// their number.
+    /// Calls `visit` for each run of words, with the address of the first, the distance in bytes,
+    /// and the number of words.
     fn runs(&self, start: usize, length: usize, mut visit: impl FnMut(usize, isize, usize)) {
         let Some((&inner, outer)) = self.shape.split_last() else {
             visit(self.address, 0, length);
@@ -188,10 +188,11 @@ enum Feed<'s> {
     Owned(Vec<u32>),
 }
 
-/// Computes all words of `out`. Sources may be the same memory as `out`: they are read as they
-/// were before.
+/// Computes all words of `out`. Sources may overlap `out`: their words are read as they were before
+/// the call.
 ///
-/// The owners of all views must keep their memory, and no two places of `out` may be the same.
+/// The owners of all views must keep their memory alive, and no two words of `out` may share
+/// memory.
 pub(crate) fn eval(program: &Program, sources: [Source; 3], out: &View) {
     let Some(total) = total(&out.shape).filter(|total| *total > 0) else { return };
     let mut views = vec![out];
@@ -252,13 +253,13 @@ pub(crate) fn eval(program: &Program, sources: [Source; 3], out: &View) {
         }
     };
     let worthwhile = total / PER_THREAD;
-    // Asking for the number of cores takes longer than most small columns.
+    // Asking for the number of cores takes longer than computing a small column.
     let cores =
         if worthwhile > 1 { thread::available_parallelism().map_or(1, usize::from) } else { 1 };
-    // Threads of its own: a pool would not survive a fork.
+    // These threads end with the call: a pool would not survive a fork.
     thread::scope(|scope| {
         for _ in 1..cores.min(worthwhile) {
-            // Without another thread, this one does it all.
+            // If no thread can be started, this one computes all chunks.
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }
@@ -271,14 +272,15 @@ impl Feed<'_> {
     fn words<'w>(&'w self, start: usize, length: usize, buffer: &'w mut Vec<u32>) -> &'w [u32] {
         match self {
             Feed::Word(word) => {
-                // Filled once: the first chunk is the longest.
+                // Filled only once, for the first chunk, which is the longest.
                 if buffer.len() < length {
                     buffer.resize(length, *word);
                 }
                 &buffer[..length]
             }
             // SAFETY: the words are those of the view, at addresses of words, and nothing
-            // writes them meanwhile: `out` is apart, and users are told not to.
+            // writes them meanwhile: `out` does not overlap, and the documentation forbids other
+            // writes.
             Feed::InPlace(walk) => unsafe {
                 std::slice::from_raw_parts(walk.pointer(start), length)
             },
@@ -293,7 +295,7 @@ impl Feed<'_> {
 }
 
 /// The fewest dimensions in which all views can be walked, outermost first, in the order of the
-/// first view's memory; with the strides of each view.
+/// first view's memory; and for each dimension the strides of each view.
 fn merged(shape: &[usize], views: &[&View]) -> (Vec<usize>, Vec<Vec<isize>>) {
     let mut axes: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] != 1).collect();
     axes.sort_by_key(|&axis| std::cmp::Reverse(views[0].strides[axis].unsigned_abs()));

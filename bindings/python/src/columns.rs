@@ -16,12 +16,12 @@ use crate::instruction::missing;
 /// Bytes in a word.
 const WORD: usize = size_of::<u32>();
 
-/// The words of an object, which it keeps alive.
+/// The words of an object; the column keeps the object alive.
 struct Column<'py> {
     view: View,
     is_writable: bool,
     is_numpy: bool,
-    /// What holds the memory in place.
+    /// The object that keeps the memory alive.
     _owner: Bound<'py, PyAny>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn eval<'py>(
     let shape = shape_of(&arguments, target.as_ref())?;
     let sources = [0, 1, 2].map(|at| match &arguments[at] {
         Argument::Absent => Source::Word(0),
-        // The shape counts, but the words need not be fetched.
+        // Only the shape of this column matters; its words are not read.
         _ if !program.reads(Input::ALL[at]) => Source::Word(0),
         Argument::Word(word) => Source::Word(*word),
         Argument::Column(column) => Source::Column(column.view.broadcast(&shape)),
@@ -68,7 +68,7 @@ pub(crate) fn eval<'py>(
     if is_numpy {
         let (out, target) = new_array(py, &shape)?;
         py.detach(|| batch::eval(program, sources, &target.view));
-        // As a ufunc, which gives a scalar in place of an array without dimensions.
+        // Like a ufunc of numpy, this gives a scalar in place of an array without dimensions.
         return if shape.is_empty() { out.get_item(PyTuple::empty(py)) } else { Ok(out) };
     }
     if shape.is_empty() {
@@ -169,7 +169,8 @@ fn new_memoryview<'py>(
 impl<'py> Argument<'py> {
     fn of(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Argument<'py>> {
         let py = object.py();
-        // A scalar of numpy has an array interface, but not the memory that it names.
+        // A numpy scalar has an array interface, but does not keep the memory that the interface
+        // names.
         let is_word = object.is_instance_of::<PyInt>()
             || (object.hasattr(intern!(py, "__index__"))?
                 && !object.hasattr(intern!(py, "__dlpack__"))?);
@@ -220,7 +221,7 @@ impl<'py> Column<'py> {
         }
     }
 
-    /// The words of an object that are written.
+    /// The words of an object, for writing.
     fn writable(object: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
         let py = object.py();
         let column = Column::of(object).map_err(|error| named(py, &error, "out"))?;
@@ -277,7 +278,7 @@ impl<'py> Column<'py> {
         Ok(Some(Column { view, is_writable: !is_readonly, is_numpy, _owner: owner }))
     }
 
-    /// By DLPack. The capsule is not consumed: it frees the tensor when it goes.
+    /// By DLPack. The capsule is not consumed: it frees the tensor when it is dropped.
     fn of_dlpack(object: &Bound<'py, PyAny>, export: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
         let py = object.py();
         let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
@@ -291,7 +292,7 @@ impl<'py> Column<'py> {
         let options = PyDict::new(py);
         options.set_item("max_version", (1, 0))?;
         let capsule = match export.call((), Some(&options)) {
-            // An exporter from before version 1.
+            // An exporter for DLPack before version 1.
             Err(error) if error.is_instance_of::<PyTypeError>(py) => export.call0()?,
             other => other?,
         };
@@ -332,7 +333,7 @@ impl<'py> Column<'py> {
             let address = ADDRESS.import(py, "ctypes", "addressof")?.call1((&owner,))?;
             return Ok(column(address.extract()?, true, owner));
         }
-        // A copy, which is not written: it would be lost.
+        // A copy, for reading only: writes to it would be lost.
         let copy = buffer.call_method0(intern!(py, "tobytes"))?.cast_into::<PyBytes>()?;
         Ok(column(copy.as_bytes().as_ptr() as usize, false, copy.into_any()))
     }
@@ -397,7 +398,7 @@ mod dlpack {
                 let text = format!("expected DLPack version 1, got {major}");
                 return Err(PyBufferError::new_err(text));
             }
-            // SAFETY: as above; the rest is as in version 1.
+            // SAFETY: as above; the other members are those of version 1.
             let tensor = unsafe { &(*pointer.cast::<Versioned>().as_ptr()).tensor };
             return Ok((words(tensor)?, flags & (READ_ONLY | COPIED) == 0));
         }

@@ -23,7 +23,7 @@ create_exception!(
 pub(crate) struct Image {
     /// A name for the text, such as `3.sm_90.ptx`.
     name: String,
-    /// The names of the files in archives that it is in, from the outermost on.
+    /// The names of the archive members that it is in, from the outermost on.
     members: Vec<String>,
     /// The target, such as `sm_90`.
     target: String,
@@ -31,9 +31,9 @@ pub(crate) struct Image {
     version: (u16, u16),
     /// `none`, `lz4` or `zstd`.
     compression: &'static str,
-    /// Where its entry starts in the file, in bytes.
+    /// The offset in the file at which its entry starts, in bytes.
     offset: u64,
-    /// The text. A byte that is not UTF-8 is U+007F.
+    /// The text. Each byte that is not UTF-8 is replaced by U+007F.
     text: String,
 }
 
@@ -52,14 +52,14 @@ impl Image {
 /// The PTX texts in a file or in bytes: a library, a program, an object, a fat binary, a wheel
 /// or another archive.
 ///
-/// Raises `ExtractError` if a text cannot be read, after all others were; with
+/// Raises `ExtractError` if a text cannot be read, after all others have been read; with
 /// `strict=False` such texts are left out. Raises `OSError` if the file cannot be read.
 #[pyfunction]
 #[pyo3(signature = (source, *, strict = true))]
 pub(crate) fn extract(source: &Bound<'_, PyAny>, strict: bool) -> PyResult<Vec<Image>> {
     let py = source.py();
     let (images, errors) = if let Ok(bytes) = source.cast::<PyBytes>() {
-        // Borrowed bytes: the object is immutable, and the caller holds it.
+        // The bytes are borrowed: the object is immutable, and the caller keeps it alive.
         let bytes = bytes.as_bytes();
         py.detach(|| walk(&mut Cursor::new(bytes)))
     } else if let Ok(path) = source.extract::<PathBuf>() {

@@ -18,7 +18,7 @@ create_exception!(
     "A text is not legal PTX. `findings` has every error found."
 );
 
-/// A range, end excluded: of bytes of the text in UTF-8, or of characters of the `str`.
+/// A range without its end, of bytes of the text in UTF-8, or of characters of the `str`.
 #[pyclass(frozen, eq, hash, get_all, from_py_object, module = "vptx")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
@@ -33,7 +33,7 @@ impl Span {
         Span { start, end }
     }
 
-    /// The same as a `slice`: `text[finding.chars.slice]` is the marked text.
+    /// The range as a `slice`: `text[finding.chars.slice]` is the marked text.
     #[getter]
     fn slice<'py>(&self, py: Python<'py>) -> Bound<'py, PySlice> {
         PySlice::new(py, self.start as isize, self.end as isize, 1)
@@ -53,7 +53,7 @@ impl Span {
 }
 
 impl Span {
-    /// The same in the library, which knows no span that ends before it starts.
+    /// The span of the library, which cannot end before it starts.
     pub(crate) fn bytes(self) -> PyResult<vptx::source::Span> {
         if self.start <= self.end {
             Ok(vptx::source::Span::new(self.start, self.end))
@@ -174,7 +174,7 @@ impl Fix {
         Ok(Fix { title, applicability, edits })
     }
 
-    /// The text with these edits.
+    /// The text with the edits of this fix.
     fn apply(&self, text: &str) -> PyResult<String> {
         let edit = |edit: &Edit| {
             let Span { start, end } = edit.span;
@@ -211,7 +211,7 @@ fn applicability_text(applicability: Applicability) -> &'static str {
 #[pyclass(frozen, eq, hash, get_all, from_py_object, module = "vptx")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Finding {
-    /// The code, such as `V501`; `vptx.explain` tells about it.
+    /// The code, such as `V501`; `vptx.explain` gives its page.
     code: &'static str,
     /// The name, such as `result-differs`.
     name: &'static str,
@@ -426,7 +426,7 @@ fn table(findings: &[&Finding]) -> String {
     html + "</tbody></table>"
 }
 
-/// A text as HTML shows it.
+/// A text with the characters of HTML escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {

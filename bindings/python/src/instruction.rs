@@ -53,13 +53,13 @@ impl From<vptx::backend::ptx::Cost> for Cost {
 #[pyclass(frozen, eq, hash, get_all, module = "vptx")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Operand {
-    /// Its place: `d`, `a`, `b` or `c`.
+    /// The name of its place: `d`, `a`, `b` or `c`.
     name: &'static str,
     /// All of it, with minus and selector.
     text: String,
-    /// The register, if it is one.
+    /// The register, if the operand is one.
     register: Option<String>,
-    /// The constant as it is written, if it is one.
+    /// The constant as it is written, if the operand is one.
     constant: Option<String>,
     /// The selector or mask with its dot; `None` if it is left out.
     selector: Option<String>,
@@ -87,8 +87,7 @@ struct Place {
 /// A legal video instruction. Equality is about the instruction, not its place.
 ///
 /// The closing `;` may be missing. Raises `PtxError` if the text is not one legal video
-/// instruction. The `semantics` of its methods are `manual` (if not given), `ptxas-12` or
-/// `ptxas-13`.
+/// instruction. Methods take `semantics`: `manual` (the default), `ptxas-12` or `ptxas-13`.
 #[pyclass(frozen, module = "vptx")]
 pub(crate) struct Instruction {
     inner: vptx::Instruction,
@@ -134,7 +133,7 @@ fn chosen(semantics: Option<Named<Semantics>>) -> Semantics {
     semantics.map_or(Semantics::Manual, |it| it.0)
 }
 
-/// The words for the places that a program reads.
+/// The words for the sources that a program reads.
 fn words(program: &ir::Program, given: [Option<Word>; 3]) -> PyResult<[u32; 3]> {
     for (input, word) in Input::ALL.into_iter().zip(given) {
         if word.is_none() && program.reads(input) {
@@ -189,7 +188,7 @@ impl Instruction {
     /// The operands `d`, `a`, `b` and, if there is one, `c`.
     #[getter]
     fn operands(&self) -> Vec<Operand> {
-        // Names that nothing reserves, so that the text is legal on its own.
+        // These names are not reserved, so the text is legal by itself.
         let mut registers = Vec::new();
         let named = self.inner.map_registers(|register| {
             registers.push(register.name().to_string());
@@ -219,7 +218,7 @@ impl Instruction {
     }
 
     /// The bytes in the text of the module, from guard or mnemonic to `;`. `None` for an
-    /// instruction of its own.
+    /// instruction that is not from a module.
     #[getter]
     fn span(&self) -> Option<Span> {
         self.place.as_ref().map(|place| place.span)
@@ -231,7 +230,7 @@ impl Instruction {
         self.place.as_ref().map(|place| place.chars)
     }
 
-    /// The name of the function that it stands in.
+    /// The name of the function that has it.
     #[getter]
     fn function(&self) -> Option<&str> {
         self.place.as_ref()?.function.as_deref()
@@ -255,10 +254,10 @@ impl Instruction {
     /// The new values of `d` for columns of source words, which broadcast as in numpy.
     ///
     /// A column is an int, a numpy array of uint32, or another object with uint32 words in the
-    /// memory of the CPU: by `__array_interface__`, DLPack or the buffer protocol. `out`
-    /// takes the result, and may be one of the sources. Without it, the result is a numpy
-    /// array if a source is one, an int if all are ints, and otherwise a memoryview. Large columns
-    /// are computed on all cores, and without the GIL: no other thread may change them
+    /// memory of the CPU: by `__array_interface__`, DLPack or the buffer protocol. The result is
+    /// written to `out`, which may be one of the sources. Without `out`, the result is a numpy
+    /// array if a source is one, an int if all sources are ints, and otherwise a memoryview. Large
+    /// columns are computed on all cores, and without the GIL: no other thread may change them
     /// meanwhile.
     #[pyo3(signature = (a = None, b = None, c = None, *, semantics = None, out = None))]
     fn eval_batch<'py>(
@@ -307,7 +306,7 @@ impl Instruction {
     }
 
     /// A picture of the lanes as SVG, with the values of source words if these are given. Without
-    /// `semantics`, each meaning that the instruction has has a drawing.
+    /// `semantics`, there is a drawing for each different meaning of the instruction.
     #[pyo3(signature = (a = None, b = None, c = None, *, semantics = None))]
     fn svg(
         &self,
@@ -324,19 +323,19 @@ impl Instruction {
         Ok(explain::svg(&self.inner, words.transpose()?, semantics))
     }
 
-    /// What a notebook shows.
+    /// The picture that a notebook shows.
     fn _repr_svg_(&self) -> String {
         explain::svg(&self.inner, None, &Semantics::ALL)
     }
 
-    /// The program that the instruction is, over exact integers.
+    /// What the instruction computes, as a program over exact integers.
     #[pyo3(signature = (semantics = None))]
     fn lower(&self, semantics: Option<Named<Semantics>>) -> Program {
         Program { inner: Arc::clone(self.program(semantics)) }
     }
 
-    /// Ordinary PTX of the same meaning: the cheapest on the target, with the declarations of
-    /// its registers. Raises `ValueError` if the target has none.
+    /// Ordinary PTX of the same meaning: the cheapest on the target, with the declarations of its
+    /// registers. Raises `ValueError` if there is none for the target.
     #[pyo3(signature = (target, semantics = None))]
     fn to_ptx(
         &self,
@@ -414,14 +413,14 @@ impl Program {
         Ok(Program { inner: Arc::new(inner) })
     }
 
-    /// As `Instruction.eval`.
+    /// Like `Instruction.eval`.
     #[pyo3(signature = (a = None, b = None, c = None))]
     fn eval(&self, a: Option<Word>, b: Option<Word>, c: Option<Word>) -> PyResult<u32> {
         let [a, b, c] = words(&self.inner, [a, b, c])?;
         Ok(self.inner.eval(a, b, c))
     }
 
-    /// As `Instruction.eval_batch`.
+    /// Like `Instruction.eval_batch`.
     #[pyo3(signature = (a = None, b = None, c = None, *, out = None))]
     fn eval_batch<'py>(
         &self,
@@ -477,7 +476,7 @@ pub(crate) struct Lane {
     name: String,
     /// Its bits.
     bits: u32,
-    /// Its bits as the destination type reads them.
+    /// The number that its bits are in the destination type.
     value: i64,
     /// Whether the instruction writes it. If not, it comes from `c`.
     is_written: bool,

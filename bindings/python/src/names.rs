@@ -61,7 +61,7 @@ impl Symbol {
         }
     }
 
-    /// Its name; of a range such as `%r<10>`, the part before the `<`.
+    /// Its name; for a range such as `%r<10>`, the part before the `<`.
     #[getter]
     fn name(&self) -> &str {
         self.text.part(self.view().name)
@@ -91,7 +91,7 @@ impl Symbol {
         Some(self.text.part(self.view().ty?))
     }
 
-    /// How many registers it is, if it is a range.
+    /// The number of registers, if it is a range.
     #[getter]
     fn count(&self) -> Option<u64> {
         self.view().count
@@ -109,19 +109,19 @@ impl Symbol {
         self.view().is_exported
     }
 
-    /// Whether it stands in another module.
+    /// Whether another module defines it.
     #[getter]
     fn is_extern(&self) -> bool {
         self.view().is_extern
     }
 
-    /// Whether its scope has the name before, for another thing. ptxas refuses that.
+    /// Whether its scope declares the same name earlier, for something else. ptxas refuses that.
     #[getter]
     fn is_double(&self) -> bool {
         self.view().is_double
     }
 
-    /// All its places in the order of the text, with declarations; of a range, register by register.
+    /// All its uses in the order of the text, with declarations; for a range, register by register.
     #[getter]
     fn uses(&self) -> Vec<Use> {
         listed(&self.text, self.text.names().uses_of_symbol(self.id))
@@ -132,7 +132,7 @@ impl Symbol {
     }
 }
 
-/// A part of a text whose declarations nothing outside of it sees.
+/// A part of a text whose declarations are not visible outside of it.
 #[pyclass(frozen, eq, module = "vptx")]
 pub(crate) struct Scope {
     text: Arc<Text>,
@@ -159,7 +159,7 @@ impl Scope {
         Some(Scope { text: self.text.clone(), id: self.view().parent? })
     }
 
-    /// The function whose parameters and body it has.
+    /// The function whose parameters and body are in it.
     #[getter]
     fn function(&self) -> Option<Symbol> {
         Some(Symbol { text: self.text.clone(), id: self.view().function? })
@@ -177,7 +177,7 @@ impl Scope {
     }
 }
 
-/// A place where a name stands.
+/// A place in the text that has a name.
 #[pyclass(frozen, eq, module = "vptx")]
 pub(crate) struct Use {
     text: Arc<Text>,
@@ -192,7 +192,7 @@ impl PartialEq for Use {
 
 #[pymethods]
 impl Use {
-    /// The name as it stands there.
+    /// The name as it is written there.
     #[getter]
     fn text(&self) -> &str {
         self.text.part(self.own.span())
@@ -204,7 +204,7 @@ impl Use {
         self.own.span().into()
     }
 
-    /// What it means; `None` if the text does not declare it, as `%tid`.
+    /// The symbol that it means; `None` if the text does not declare the name, as for `%tid`.
     #[getter]
     fn symbol(&self) -> Option<Symbol> {
         Some(Symbol { text: self.text.clone(), id: self.own.symbol()? })
@@ -216,13 +216,13 @@ impl Use {
         self.text.names().register(self.own.meaning()?)
     }
 
-    /// Whether it is declared here.
+    /// Whether this place declares the name.
     #[getter]
     fn declares(&self) -> bool {
         self.own.declares()
     }
 
-    /// All places with the same meaning, in the order of the text, itself among them.
+    /// All uses with the same meaning, in the order of the text, including this one.
     #[getter]
     fn same(&self) -> Vec<Use> {
         self.own

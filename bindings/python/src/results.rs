@@ -21,13 +21,14 @@ use crate::instruction::{Cost, Instruction};
 use crate::names::{self, Scope, Symbol, Use};
 use crate::tree::{self, Edits, Function, Statement, TreeError};
 
-/// The findings about a text, in its order.
+/// The findings about a text, in the order of the text.
 ///
 /// `path` names the text in the findings. `language` is `ptx`, or `cuda`, `python`, `mojo`, `rust`,
-/// `julia` or `zig` for the PTX in such sources. If it is not given, the name in `path` tells, as in
-/// `kernel.cu`; without such a name, the text is PTX. `target` (one, or several as a list or with
-/// commas) and `ptx_version` replace those of the text. `select`, `extend_select` and `ignore` take codes, names, or
-/// the start of codes such as `V5`, as the options of `vptx check` do.
+/// `julia` or `zig` for the PTX in such sources. If it is not given, the ending of `path` tells the
+/// language, as in `kernel.cu`; without such an ending, the text is PTX. `target` (one, or several
+/// as a list or with commas) and `ptx_version` replace the `.target` and the `.version` of the
+/// text. `select`, `extend_select` and `ignore` take codes, names, or the start of codes such as
+/// `V5`, as the options of `vptx check` do.
 #[pyfunction]
 #[pyo3(signature = (
     text, *, path = None, language = None, target = None, ptx_version = None, dialect = None,
@@ -81,8 +82,8 @@ impl Fixed {
     }
 }
 
-/// Makes the fixes of all findings that `check` finds with the same arguments: those that
-/// keep the meaning, and with `unsafe_fixes` also those that may change it.
+/// Makes the fixes of the findings that `check` finds with the same arguments: fixes that keep the
+/// meaning, and with `unsafe_fixes` also fixes that may change it.
 #[pyfunction]
 #[pyo3(signature = (
     text, *, unsafe_fixes = false, path = None, language = None, target = None,
@@ -151,10 +152,10 @@ pub(crate) fn format(
     py.detach(|| vptx::format(&text.0, &options)).map_err(|error| unformatted(py, &text.0, &error))
 }
 
-/// The normal form of a module, as `vptx normalize` writes it: equal for modules that differ
+/// The normal form of a module, as `vptx fmt --normalize` prints it: equal for modules that differ
 /// only in layout, comments, debug data, names of registers and the like.
 ///
-/// Raises `PtxError` if the text has none.
+/// Raises `PtxError` if the text has no normal form.
 #[pyfunction]
 #[pyo3(signature = (text, *, keep_names = false, keep_comments = false, keep_debug = false))]
 pub(crate) fn normalize(
@@ -181,7 +182,7 @@ fn unformatted(py: Python<'_>, text: &str, error: &FormatError) -> PyErr {
 pub(crate) struct Module {
     #[pyo3(get)]
     text: String,
-    /// Read when it is first asked for.
+    /// Computed when it is first asked for.
     tree: OnceLock<Arc<tree::Text>>,
     /// The module's `.target`, such as `sm_90`.
     #[pyo3(get)]
@@ -203,7 +204,7 @@ impl Module {
 
 #[pymethods]
 impl Module {
-    /// The statements at the top: directives, declarations and functions.
+    /// The statements at the top level: directives, declarations and functions.
     #[getter]
     fn statements(&self, py: Python<'_>) -> Vec<Statement> {
         py.detach(|| self.tree().statements())
@@ -215,7 +216,7 @@ impl Module {
         py.detach(|| self.tree().functions())
     }
 
-    /// Where the text is no PTX.
+    /// The places where the text is not PTX.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<TreeError> {
         py.detach(|| self.tree().errors())
@@ -239,7 +240,7 @@ impl Module {
         py.detach(|| names::uses(self.tree()))
     }
 
-    /// The name at a byte; at its end, too.
+    /// The use of a name at a byte offset, which may also be the end of the name.
     fn use_at(&self, py: Python<'_>, offset: u32) -> Option<Use> {
         py.detach(|| names::use_at(self.tree(), offset))
     }
@@ -265,8 +266,8 @@ impl Module {
     }
 }
 
-/// Reads a whole module of PTX, or bare statements. It does not raise: errors are in
-/// `findings`.
+/// Reads a whole module of PTX, or bare statements. Raises no exception for errors in the text:
+/// they are in `findings`.
 #[pyfunction]
 pub(crate) fn parse(py: Python<'_>, text: Text) -> PyResult<Module> {
     let Text(text) = text;
@@ -291,9 +292,11 @@ pub(crate) struct Change {
     span: Span,
     /// `rewritten`, `kept`, or `unavailable` if the target lacks what it needs.
     outcome: &'static str,
-    /// The machine instructions of ptxas, and of the new code; `None` if not measured.
+    /// The numbers of machine instructions: of the video instruction, and of the new code. `None`
+    /// if they were not measured.
     cost: Option<Cost>,
-    /// The other semantics under which the instruction computes something else.
+    /// The semantics under which the instruction computes something else than under the one asked
+    /// for.
     differs: Vec<&'static str>,
 }
 
@@ -309,7 +312,7 @@ impl Change {
 pub(crate) struct Rewritten {
     #[pyo3(get)]
     text: String,
-    /// The fate of each legal video instruction, in order.
+    /// What became of each legal video instruction, in the order of the text.
     #[pyo3(get)]
     changes: Vec<Py<Change>>,
     /// How many instructions were replaced.
@@ -320,7 +323,7 @@ pub(crate) struct Rewritten {
 
 #[pymethods]
 impl Rewritten {
-    /// The errors in the video instructions that are not legal, and were left alone.
+    /// The errors in the video instructions that are not legal and were not replaced.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         listed(py, self.errors.clone())
@@ -335,10 +338,10 @@ impl Rewritten {
     }
 }
 
-/// Replaces video instructions by ordinary PTX where that is cheaper on the target, or where
-/// ptxas computes something else than `semantics` asks for (`ptxas-13` if not given). Without
-/// `target`, the module's own `.target` counts. `all` also replaces the others. Without
-/// `regions`, each is replaced for itself, and never several as one.
+/// Replaces video instructions by ordinary PTX where that is cheaper on the target, or where the
+/// result of ptxas 13 differs from `semantics` (`ptxas-13` if not given). Without `target`, the
+/// module's own `.target` counts. `all` replaces all other video instructions, too. Without
+/// `regions`, each instruction is replaced by itself, and never several by one sequence.
 ///
 /// Raises `ValueError` if neither the module nor the argument names a target.
 #[pyfunction]
@@ -392,17 +395,17 @@ pub(crate) fn rewrite(
 }
 
 /// The semantics of a release of ptxas such as `12.9` or `13.5.37`. A driver that compiles PTX has
-/// that of the release of its CUDA.
+/// the semantics of the same release of CUDA.
 ///
-/// Raises `ValueError` if the text is no release.
+/// Raises `ValueError` if the string is not a release.
 #[pyfunction]
 pub(crate) fn semantics_of_ptxas(release: &str) -> PyResult<&'static str> {
     let semantics = Semantics::of_ptxas(release).map(Semantics::text);
     semantics.ok_or_else(|| PyValueError::new_err(format!("`{release}` is no release of ptxas")))
 }
 
-/// The page about what `vptx explain` takes, in Markdown: a code (`V501`), its name or a group
-/// (`V5`), a mnemonic, a modifier or selector (`.sat`), a deviation of ptxas (`C3`), a target
+/// The page that `vptx explain` prints about a subject, in Markdown: a code (`V501`), its name or a
+/// group (`V5`), a mnemonic, a modifier or selector (`.sat`), a deviation of ptxas (`C3`), a target
 /// (`sm_120f`), or an instruction. Costs are those on `target`.
 ///
 /// Raises `PtxError` if an instruction is wrong, and `ValueError` if there is no page.

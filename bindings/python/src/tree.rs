@@ -31,7 +31,7 @@ self_cell!(
 /// A text with its tree.
 pub(crate) struct Text {
     parsed: Parsed,
-    /// Read when they are first asked for.
+    /// Computed when they are first asked for.
     names: OnceLock<Names>,
 }
 
@@ -81,7 +81,7 @@ impl Text {
     }
 }
 
-/// A place where a text is no PTX.
+/// A place where a text is not PTX.
 #[pyclass(frozen, get_all, module = "vptx")]
 pub(crate) struct TreeError {
     message: String,
@@ -125,7 +125,7 @@ impl Statement {
 
 #[pymethods]
 impl Statement {
-    /// What it is, as `vptx tree` says: `instruction`, `label`, `declaration` …
+    /// The kind, in the words of `vptx tree`: `instruction`, `label`, `declaration` …
     #[getter]
     fn kind(&self) -> &'static str {
         self.view().node_kind().text()
@@ -194,7 +194,7 @@ fn operands(statement: syntax::Statement<'_>) -> Option<syntax::Operands<'_>> {
     }
 }
 
-/// The elements of an operand that has some.
+/// The elements of an operand, if it has any.
 fn elements(operand: syntax::Operand<'_>) -> Option<syntax::Operands<'_>> {
     match operand.kind() {
         OperandKind::Address(it) => Some(it.elements()),
@@ -209,7 +209,7 @@ fn elements(operand: syntax::Operand<'_>) -> Option<syntax::Operands<'_>> {
 #[pyclass(frozen, module = "vptx")]
 pub(crate) struct TreeOperand {
     statement: Statement,
-    /// Its number among the operands, and those of the elements down to it.
+    /// The number of the operand, then the number of an element on each level down to this one.
     path: Vec<usize>,
 }
 
@@ -231,7 +231,7 @@ impl TreeOperand {
 
 #[pymethods]
 impl TreeOperand {
-    /// What it is, as `vptx tree` says: `name`, `constant`, `address` …
+    /// The kind, in the words of `vptx tree`: `name`, `constant`, `address` …
     #[getter]
     fn kind(&self) -> &'static str {
         self.view().kind().node_kind().text()
@@ -258,7 +258,7 @@ impl TreeOperand {
         }
     }
 
-    /// The elements of an address, a vector, or a list of a call.
+    /// The elements of an address, of a vector, or of an argument list of a call.
     #[getter]
     fn elements(&self) -> Vec<TreeOperand> {
         let count = elements(self.view()).map_or(0, Iterator::count);
@@ -283,7 +283,7 @@ impl Function {
     }
 }
 
-/// The function that a statement is.
+/// A statement that is a function, as a function.
 fn function(statement: syntax::Statement<'_>) -> syntax::Function<'_> {
     match statement.kind() {
         StatementKind::Function(it) => it,
@@ -327,7 +327,7 @@ impl Function {
         self.0.text.listed(self.view().statements())
     }
 
-    /// Itself as a statement.
+    /// The function as a statement.
     #[getter]
     fn statement(&self) -> Statement {
         self.0.clone()
@@ -348,7 +348,8 @@ self_cell!(
     }
 );
 
-/// Edits of a module. What contradicts an earlier edit raises `EditError` and changes nothing.
+/// Edits of a module. An edit that contradicts an earlier one raises `EditError` and changes
+/// nothing.
 #[pyclass(module = "vptx")]
 pub(crate) struct Edits(Making);
 
@@ -421,17 +422,17 @@ impl Edits {
         self.edit(&operand.statement, |edits, it| edits.replace_operand(&operand.in_tree(it), text))
     }
 
-    /// Inserts a modifier before the one with a number, from 0.
+    /// Inserts a modifier before the modifier number `at`, counted from 0.
     fn insert_modifier(&mut self, statement: &Statement, at: usize, text: &str) -> PyResult<()> {
         self.edit_instruction(statement, |edits, it| edits.insert_modifier(&it, at, text))
     }
 
-    /// Replaces the modifier with a number, from 0.
+    /// Replaces the modifier number `at`, counted from 0.
     fn replace_modifier(&mut self, statement: &Statement, at: usize, text: &str) -> PyResult<()> {
         self.edit_instruction(statement, |edits, it| edits.replace_modifier(&it, at, text))
     }
 
-    /// Removes the modifier with a number, from 0.
+    /// Removes the modifier number `at`, counted from 0.
     fn remove_modifier(&mut self, statement: &Statement, at: usize) -> PyResult<()> {
         self.edit_instruction(statement, |edits, it| edits.remove_modifier(&it, at))
     }
@@ -444,17 +445,17 @@ impl Edits {
         })
     }
 
-    /// Declares a register of a type, such as `.b32`, in a function. The result is its name.
+    /// Declares a register of a type, such as `.b32`, in a function. Returns its name.
     fn fresh_register(&mut self, function: &Function, r#type: &str) -> PyResult<String> {
         self.edit(&function.0, |edits, it| edits.fresh_register(&self::function(it), r#type))
     }
 
-    /// A name for a label that nothing else has.
+    /// A name for a new label that nothing else in the text has.
     fn fresh_label(&mut self) -> String {
         self.0.with_dependent_mut(|_, edits| edits.fresh_label())
     }
 
-    /// Adds a parameter, such as `.param .u64 counts`, behind those of a function.
+    /// Adds a parameter, such as `.param .u64 counts`, behind the other parameters of a function.
     fn add_parameter(&mut self, function: &Function, text: &str) -> PyResult<()> {
         self.edit(&function.0, |edits, it| edits.add_parameter(&self::function(it), text))
     }
@@ -476,7 +477,7 @@ impl Edits {
     }
 }
 
-/// A text after edits, with the places of its parts before and after.
+/// A text after edits, which maps places between the old and the new text.
 #[pyclass(frozen, module = "vptx")]
 pub(crate) struct Edited(syntax::Edited);
 
@@ -488,12 +489,12 @@ impl Edited {
         self.0.text()
     }
 
-    /// Where bytes of the old text stand in the new one.
+    /// The bytes of the new text that bytes of the old one became.
     fn to_new(&self, span: Span) -> PyResult<Span> {
         Ok(self.0.to_new(span.bytes()?).into())
     }
 
-    /// Where bytes of the new text stood in the old one.
+    /// The bytes of the old text that became bytes of the new one.
     fn to_old(&self, span: Span) -> PyResult<Span> {
         Ok(self.0.to_old(span.bytes()?).into())
     }

@@ -1,4 +1,4 @@
-"""Places that the tests need."""
+"""Paths that the tests need."""
 
 import os
 import sysconfig

@@ -10,6 +10,6 @@ numpy = pytest.importorskip("numpy")
 
 def test_examples():
     path = ROOT / "docs/library/python.md"
-    # A fence would be part of the output before it, so each example ends with an empty line.
+    # A closing fence would count as output, so each example ends with an empty line.
     failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert failed == 0 and tried > 20

@@ -137,7 +137,7 @@ def test_out_with_more_dimensions():
 
 
 class OnlyDlpack:
-    """An array of another library, as far as DLPack tells."""
+    """An array that offers DLPack only, as an array of another library would."""
 
     def __init__(self, inner, version=1):
         self.inner, self.version = inner, version
@@ -229,7 +229,7 @@ def test_buffers_without_numpy():
     assert SAD.eval_batch(packed, 5, 6, out=out) is out
     assert out.tolist() == wanted
     assert SAD.eval_batch(array.array("I"), 1, 2).tolist() == []
-    # The export ends with the call, so the size may change again.
+    # The buffer is released when the call ends, so the array can be resized again.
     out.append(4)
     with pytest.raises(ValueError, match="out: its memory cannot be written"):
         SAD.eval_batch(given[0], 5, 6, out=memoryview(bytes(4)).cast("I"))
@@ -272,7 +272,7 @@ def test_words_that_are_not_read():
     assert plain.eval(1, 2) == 3
     assert vptx.Instruction("vadd.u32.u32.u32 d, 5, b;").eval(b=7) == 12
     np.testing.assert_array_equal(plain.eval_batch(words(4), 0), words(4))
-    # A column that is not read still has a shape.
+    # The shape of a column counts even if its words are not read.
     assert plain.eval_batch(1, 2, words(3)).shape == (3,)
     with pytest.raises(TypeError, match="the instruction reads c, which is not given"):
         SAD.eval(1, 2)

@@ -18,7 +18,7 @@ if not cupy.cuda.is_available():
 import vptx  # noqa: E402
 
 AVERAGE = vptx.Instruction("vavrg4.u32.u32.u32 d, a, b, c;")
-# ptxas does not compute this one as the manual says.
+# ptxas does not compute this instruction as the manual says.
 DEVIANT = vptx.Instruction("vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;")
 SOURCE = """
 extern "C" __global__ void both(unsigned *average, unsigned *deviant, const unsigned *a,
@@ -142,7 +142,7 @@ def run(command, **variables):
 
 
 def wrapper(folder, program):
-    """The program by the name of ptxas, and the modules that its report names."""
+    """A link named ptxas to the program, its report, and a function for the modules in that."""
     folder.mkdir(parents=True)
     (folder / "ptxas").symlink_to(program)
     report = folder / "report.jsonl"

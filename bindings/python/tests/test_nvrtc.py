@@ -71,7 +71,7 @@ def test_findings_and_errors():
 
 
 def test_what_ptxas_refuses_is_not_silent():
-    # NVRTC does not read the text; ptxas refuses it.
+    # NVRTC does not read the text of the `asm`; ptxas refuses the text.
     wrong = SOURCE.replace("vavrg4.u32.u32.u32", "vavrg4.u32.u32")
     with pytest.warns(vptx.nvrtc.FindingWarning, match=r"source.cu:4:\d+: error\[V104\]"):
         compiled = vptx.nvrtc.compile(wrong, options=OPTIONS)
@@ -84,7 +84,7 @@ def test_what_ptxas_refuses_is_not_silent():
     with pytest.warns(vptx.nvrtc.FindingWarning, match=r"source.cu.ptx:\d+:\d+: error\[V104\]"):
         compiled = vptx.nvrtc.compile(hidden, options=defined)
     assert [it.code for it in compiled.findings] == ["V104"]
-    # With lines, it is found in the source.
+    # With line information, the finding points into the source.
     with pytest.warns(vptx.nvrtc.FindingWarning, match=r"source.cu:4:\d+: error\[V104\]"):
         vptx.nvrtc.compile(hidden, options=[*defined, "--generate-line-info"])
     with pytest.raises(vptx.PtxError, match="V104"):

@@ -146,7 +146,7 @@ def test_the_name_of_a_text_tells_its_language():
         "k.inc": 'asm("vadd.u32.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));',
         "k.rs": 'asm!("vadd.u32.u32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b);',
         "k.ptx": "vadd.u32.u32 d, a, b;",
-        # A name that tells nothing.
+        # A name whose ending tells no language.
         "k": "vadd.u32.u32 d, a, b;",
     }
     languages = {"py": "python", "cu": "cuda", "inc": "cuda", "rs": "rust"}
@@ -157,7 +157,7 @@ def test_the_name_of_a_text_tells_its_language():
         language = languages.get(name.split(".")[-1], "ptx")
         assert vptx.check(text, path=name, language=language) == [finding]
         assert vptx.fix(text, path=Path("some") / name).findings != []
-    # The argument counts more than the name.
+    # The argument `language` overrides the name.
     assert vptx.check(sources["k.py"], path="k.py", language="julia") == []
     for language in ["ptx", "cuda", "python", "mojo", "rust", "julia", "zig"]:
         assert vptx.check("", language=language) == []
@@ -377,7 +377,7 @@ def test_other_threads_go_on_during_a_check():
         steps.append(time.perf_counter() - start)
         time.sleep(0.0005)
     worker.join()
-    # Spread over the time of the check, and not only before and after.
+    # The main thread ran during the check, and not only before and after it.
     assert len([step for step in steps if 0.2 < step / steps[-1] < 0.8]) > 3
 
 

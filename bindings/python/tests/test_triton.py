@@ -116,7 +116,7 @@ def test_rewriting():
         str(report)
         == f"difference: {kernel.rewritten} of {kernel.rewritten} video instructions rewritten"
     )
-    # The hook is gone, and the kernel of the cache is the plain one.
+    # The hook is removed, and the kernel that the cache returns is not rewritten.
     assert triton.knobs.runtime.add_stages_inspection_hook is None
     assert mnemonics(compiled(difference, pointers=names)) == mnemonics(plain)
 
@@ -164,7 +164,7 @@ def test_findings():
     assert {(it.filename, it.lineno) for it in own} == {(__file__, line)}
     assert {(it.path, it.line) for it in report.kernels[0].places} == {(__file__, line)}
     assert len(report.kernels[0].places) == len(report.kernels[0].findings)
-    # A thread has several instructions, and what is said of the line is said once.
+    # A thread has several such instructions, and the message about the line is given once.
     assert str(report).count("V501") == 1 < len(report.kernels[0].findings)
     assert set(mnemonics(kernel)) == {"vsub"}
     assert {it.code for it in report.kernels[0].findings} == {"V501"}

@@ -1,4 +1,4 @@
-"""The stubs: against the module, and with uses of it."""
+"""Checks the stubs against the module, and with example uses of it."""
 
 import subprocess
 import sys

@@ -1,8 +1,9 @@
-//! vptx for JavaScript. Texts come as strings, and answers are those of the program: JSON where
-//! that has JSON, else its texts. What is wrong is thrown as an `Error` with the program's message.
+//! vptx for JavaScript. Functions take texts as strings, and return what the program prints: JSON
+//! if the program has JSON for it, and otherwise its text. They throw an `Error` with the program's
+//! message if something is wrong.
 //!
-//! Places in JSON are byte offsets in UTF-8, as everywhere in vptx; those of the language server
-//! are what its client chooses.
+//! Places in JSON are byte offsets in UTF-8, as everywhere in vptx; the places of the language
+//! server are in the encoding that its client chooses.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -43,7 +44,7 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<St
 }
 
 /// Hands in the measured costs, the text of `src/backend/ptx/costs.txt`. Before that, no costs are
-/// known, and nothing is rewritten for being cheaper.
+/// known, and no rewriting depends on costs.
 #[wasm_bindgen(js_name = loadCosts)]
 pub fn load_costs(text: String) {
     #[cfg(target_family = "wasm")]
@@ -65,7 +66,8 @@ impl Server {
         Server::default()
     }
 
-    /// Takes a message as JSON and gives those for the client, with findings of texts that changed.
+    /// Takes a message of the client as JSON, and returns the messages for the client, which
+    /// include findings of texts that changed.
     pub fn handle(&mut self, message: &str) -> Result<Vec<String>> {
         let mut messages = self.0.handle(serde_json::from_str(message).map_err(wrong)?);
         messages.extend(self.0.news());
@@ -94,8 +96,8 @@ pub fn normalize(text: &str) -> Result<String> {
     vptx::normalize(text, &NormalOptions::default()).map_err(wrong)
 }
 
-/// A PTX text with ordinary PTX in place of video instructions, where that is cheaper. The target
-/// is the text's own if none is given. A text with errors of syntax is refused.
+/// A PTX text with ordinary PTX in place of video instructions, where that is cheaper. Without a
+/// target, the `.target` of the text counts. A text with syntax errors is refused.
 #[wasm_bindgen]
 pub fn rewrite(text: &str, semantics: &str, target: Option<String>) -> Result<String> {
     let target = target.as_deref().map(named::<Target>).transpose()?;
@@ -116,7 +118,7 @@ pub fn tree_json(text: &str) -> Result<String> {
     written(|out| report::tree::json(out, &syntax::parse(text), None))
 }
 
-/// A CUDA source with calls in place of `asm`, and the header that they need.
+/// A CUDA source with calls in place of `asm`, and the header that the calls need.
 #[wasm_bindgen]
 pub fn port(text: &str, semantics: &str) -> Result<String> {
     let mut header = c::Header::new(named(semantics)?);
@@ -130,8 +132,8 @@ pub fn explain(subject: &str, target: &str) -> Result<String> {
     explain::page(subject, named(target)?).map_err(wrong)
 }
 
-/// The names of the registers that an instruction reads as `a`, `b` and `c`, as JSON; null where
-/// there is none, or nothing depends on it.
+/// The names of the registers that an instruction reads as `a`, `b` and `c`, as JSON; null for a
+/// source that is not a register, or that nothing depends on.
 #[wasm_bindgen]
 pub fn sources(text: &str) -> Result<String> {
     let instruction = instruction(text)?;
@@ -165,7 +167,7 @@ pub fn trace(text: &str, values: Vec<String>, semantics: &str) -> Result<String>
     written(|out| evaluation.write(out))
 }
 
-/// A picture of the lanes of an instruction, as SVG, with all values if these are given.
+/// A picture of the lanes of an instruction, as SVG, with their values if inputs are given.
 #[wasm_bindgen]
 pub fn lanes(text: &str, values: Option<Vec<String>>, semantics: &str) -> Result<String> {
     let (instruction, words) = match values {
@@ -186,7 +188,7 @@ pub fn program(text: &str, semantics: &str) -> Result<String> {
     Ok(format!("// {instruction}\n{program}"))
 }
 
-/// A function of C: `vptx lower --emit c`.
+/// A C function for an instruction: `vptx lower --emit c`.
 #[wasm_bindgen(js_name = cFunction)]
 pub fn c_function(text: &str, semantics: &str) -> Result<String> {
     let mut header = c::Header::new(named(semantics)?);
@@ -194,7 +196,7 @@ pub fn c_function(text: &str, semantics: &str) -> Result<String> {
     Ok(header.to_string())
 }
 
-/// A function of LLVM: `vptx lower --emit llvm`.
+/// An LLVM function for an instruction: `vptx lower --emit llvm`.
 #[wasm_bindgen(js_name = llvmFunction)]
 pub fn llvm_function(text: &str, semantics: &str, architecture: &str) -> Result<String> {
     let mut module = llvm::Module::new(named(semantics)?, named(architecture)?);
@@ -212,8 +214,8 @@ pub fn ordinary(text: &str, semantics: &str, target: &str) -> Result<String> {
     Ok(single.text(&instruction, semantics))
 }
 
-/// The measured costs of an instruction on all targets, as JSON: machine instructions of `ptxas`,
-/// and of the best ordinary PTX.
+/// The measured costs of an instruction on all targets, as JSON: the machine instructions of
+/// `ptxas` for it, and those of the best ordinary PTX.
 #[wasm_bindgen]
 pub fn costs(text: &str) -> Result<String> {
     let instruction = instruction(text)?;

@@ -1,4 +1,4 @@
-// The module for WebAssembly beside the program: all they say must be the same.
+// Compares the WebAssembly module with the program: their outputs must be the same.
 //
 // usage: node tests/same.mjs PROGRAM [--quick]
 
@@ -39,7 +39,7 @@ function run(...args) {
     }
 }
 
-/** What a function gives, or nothing if it throws. */
+/** What a function returns, or nothing if it throws. */
 function tried(made) {
     try {
         return made();
@@ -136,7 +136,7 @@ try {
         return instructions.map((it) => it.text);
     };
 
-    // What the costs decide comes after these.
+    // Outputs that depend on costs are compared after these.
     const findings = new Map();
     for (const line of run('check', '--isolated', '--format', 'json', ...all.map(({ name }) => join(root, name))).split('\n')) {
         const path = line && JSON.parse(line).path;
@@ -161,13 +161,14 @@ try {
         const each = (what, made, ...args) => {
             const own = tried(made);
             const theirs = run(...args, copy);
-            // The program prints nothing where the library says why.
+            // The program prints nothing to standard output where the library throws a reason.
             same(what, name, own ?? '', theirs ?? '');
         };
         each('normal forms', () => vptx.normalize(text), 'fmt', '--normalize');
         const rewritten = tried(() => vptx.rewrite(text, 'ptxas-13', 'sm_90'));
         if (rewritten === undefined) {
-            // The library refuses errors of syntax; the program leaves such statements as they are.
+            // The library refuses a text with syntax errors; the program leaves such statements as
+            // they are.
             same('refusals', name, vptx.check(text, 'ptx', name).includes('"severity":"error"'), true);
         } else {
             each('rewritten texts', () => rewritten, 'rewrite', '--quiet', '--target', 'sm_90');
@@ -200,7 +201,7 @@ try {
         same('evaluations', text, JSON.stringify(own.results), JSON.stringify(JSON.parse(records[at]).results));
     });
 
-    // What is told of an instruction.
+    // Functions about one instruction.
     const every = [...instructions].filter((text) => !/[@%${]/.test(text));
     for (const text of every.filter((_, at) => at % (quick ? 100 : 5) === 0)) {
         const values = given(text, ['0x01ff7f80', '0x8081fe03', '0x00000005']);

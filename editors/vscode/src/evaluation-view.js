@@ -1,4 +1,4 @@
-// Runs in the panel: sends what the user types to the extension and shows its answers.
+// Runs in the panel: sends what the user types to the extension, and shows the extension's answers.
 'use strict';
 
 const host = acquireVsCodeApi();
@@ -18,7 +18,7 @@ function element(name, ...children) {
     return made;
 }
 
-/** The name of an operand, and of its register if it has another. */
+/** The name of an operand, and the name of its register if that is another. */
 function heading(role, name) {
     return element('th', role, element('small', name === role ? '' : ` (${name})`));
 }
@@ -33,7 +33,7 @@ function laneCells(lanes) {
     });
 }
 
-/** Rows of sources stay when only their values change: the user may type in one. */
+/** Rows of sources are kept if only their values change: the user may be typing in one. */
 const sources = ['a', 'b', 'c'].map((role) => {
     const input = element('input');
     input.spellcheck = false;
@@ -76,7 +76,7 @@ window.addEventListener('message', ({ data }) => {
         ask();
         return;
     }
-    // The user has typed on since.
+    // The user has typed more since this was sent.
     if (data.number !== asked) {
         return;
     }

@@ -1,5 +1,5 @@
-// The panel that evaluates an instruction. Values come from `vptx eval`; what is done here is
-// to find the sources in the text of an instruction and to cut words into lanes.
+// The panel that evaluates an instruction. Values come from `vptx eval`; this file only finds the
+// sources in the text of an instruction and cuts words into lanes.
 'use strict';
 
 const { execFile } = require('node:child_process');
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 const EXAMPLE = 'vadd4.u32.u32.u32 d, a, b, c;';
 
-/** The instruction of a line at a column, else the first one, without the escapes of `asm`. */
+/** The instruction at a column of a line, or else its first one, without the escapes of `asm`. */
 function instructionIn(line, column) {
     const all = [...line.matchAll(/(?<![\w.$%])v[a-z]+[24]?\.[^;"]*;/g)];
     const here = all.find(({ index, 0: text }) => index <= column && column <= index + text.length);
@@ -45,7 +45,7 @@ function operandsOf(instruction) {
         return [];
     }
     const types = parts[3].split('.').filter((name) => /^[su]32$/.test(name));
-    // Comparisons have no type of their result.
+    // Comparisons have no type for their result.
     const [ofResult, ofA, ofB] = types.length < 3 ? ['u32', ...types] : types;
     const texts = parts[4].split(',').slice(0, 4).filter((text) => text.trim());
     return texts.map((text, at) => {
@@ -61,14 +61,14 @@ function operandsOf(instruction) {
     });
 }
 
-/** The lanes that a trace ends with, by name: those of the result that were computed. */
+/** The lanes at the end of a trace, by name: the lanes of the result that were computed. */
 function lanesOfTrace(trace) {
     const line = /^ {2}\S+\.([bh]\d) +0x[0-9a-f]+ +(-?\d+)(?: +(.*))?$/gm;
     const found = [...trace.matchAll(line)];
     return new Map(found.map(([, name, value, note]) => [name, { value, note: note ?? '' }]));
 }
 
-/** The output of the program. An instruction that is wrong is an output too. */
+/** The output of the program. A message about a wrong instruction is an output, too. */
 async function outputOf(program, options) {
     try {
         return (await run(program, options, { timeout: 10000 })).stdout;
@@ -81,7 +81,7 @@ async function outputOf(program, options) {
     }
 }
 
-/** The results of an instruction: of the manual, and others where ptxas differs from it. */
+/** The results of an instruction: the manual's, and those of ptxas if they differ. */
 async function resultsOf(program, instruction, inputs, signed) {
     const evaluate = (...options) =>
         outputOf(program, ['eval', '--color', 'never', ...options, '--', instruction, ...inputs]);
@@ -175,7 +175,7 @@ class Evaluations {
         const found = editor && instructionIn(editor.document.lineAt(at.line).text, at.character);
         if (this.panel) {
             this.panel.reveal();
-            // An instruction of the user stays where the cursor has none.
+            // If there is no instruction at the cursor, the one that the user typed stays.
             if (found) {
                 this.panel.webview.postMessage({ open: found });
             }

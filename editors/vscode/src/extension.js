@@ -1,4 +1,4 @@
-// Starts the language server, and has commands for what a server cannot show itself.
+// Starts the language server, and has commands for what a server cannot show by itself.
 'use strict';
 
 const { execFile } = require('node:child_process');
@@ -16,15 +16,15 @@ const OPTIONS = [
     'laneHints',
 ];
 
-/** Where codes of findings link to: `Pages` has a text for each. */
+/** The addresses of the pages to which codes of findings link; `Pages` serves these. */
 const PAGES = 'vptx:/codes/{code}.md';
 
 let client;
 let status;
-/** The end of the last start. */
+/** Resolves when the last start has ended. */
 let turn = Promise.resolve();
 
-/** The program: of the settings, of the extension, else of the PATH. */
+/** The program that the settings name, or else that of the extension, or else that on the PATH. */
 function program(context) {
     const chosen = vscode.workspace.getConfiguration('vptx').get('path');
     const name = process.platform === 'win32' ? 'vptx.exe' : 'vptx';
@@ -96,7 +96,7 @@ async function stop() {
     try {
         await old?.dispose();
     } catch {
-        // One that did not start cannot be stopped.
+        // A client that did not start cannot be stopped.
     }
 }
 
@@ -113,7 +113,7 @@ function explained(code) {
     });
 }
 
-/** Texts that are shown and not saved. */
+/** Texts that are shown but are no files. */
 class Pages {
     constructor() {
         this.texts = new Map();

@@ -234,7 +234,7 @@ fn string(text: Str) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// A list of a handle.
+/// A list that a handle owns.
 fn list<'a, T>(
     handle: Handle,
     get: unsafe extern "C" fn(Handle, *mut *const T, *mut usize) -> Status,
@@ -407,7 +407,7 @@ fn a_module_is_walked() {
         [("d.h1", ".h1", true), ("a.b3", ".b3", true), ("-7", "", false), ("c", "", true)];
     assert!(parts.iter().map(|(a, b, is)| (a.as_str(), b.as_str(), *is)).eq(expected), "{parts:?}");
 
-    // An instruction of the module, whose handle C has as `const`: 0x12 - 7 in the upper half.
+    // An instruction of the module, for which C has a `const` handle: 0x12 - 7 in the upper half.
     let own = first.instruction.cast_mut().cast();
     assert_eq!(eval(own, MANUAL, [0x1234_5678, 0, 0xaaaa_bbbb]), Ok(0x000b_bbbb));
     assert_eq!(text_of(own), place(&first.whole));
@@ -415,7 +415,7 @@ fn a_module_is_walked() {
     assert!(second.instruction.is_null() && second.operand_count == 0);
     let findings = list(unsafe { c::vptx_module_findings(module) }, c::vptx_findings_list);
     assert!(findings.iter().any(|it| it.start.line == 9 && !read(it, KERNEL.len()).is_empty()));
-    // The list is made once, and stays.
+    // The list is made at the first call only.
     assert_eq!(list(module, c::vptx_module_statements).as_ptr(), statements.as_ptr());
     unsafe { c::vptx_module_free(module) };
 }
@@ -429,7 +429,7 @@ fn a_tree_has_nodes_leaves_and_errors() {
     let nodes = list(tree, c::vptx_tree_nodes);
     let leaves: String = nodes.iter().filter(|it| it.is_leaf).map(|it| string(it.text)).collect();
     assert_eq!(leaves, text);
-    // The parts of the instruction, those in it left out.
+    // The direct children of the instruction.
     let at = nodes.iter().position(|it| string(it.kind) == "instruction").expect("one");
     assert_eq!(string(nodes[at].text), "@%p ld.u32 a, [b+4];");
     let mut parts = Vec::new();
@@ -467,7 +467,7 @@ fn texts_end_where_their_length_says() {
     for size in [0, 1, 12, 20, 27, 30] {
         assert_eq!(status_of(of(size)), Status::IllegalInstruction, "{size} bytes");
     }
-    // No bytes, and bytes that are not there.
+    // An empty text, and NULL with a length.
     for data in [null(), memory.as_ptr().cast()] {
         let text = Str { data, size: 0 };
         let none = made(|out, error| unsafe { c::vptx_check(text, null(), out, error) }).unwrap();
@@ -520,7 +520,7 @@ fn an_error_has_the_findings_of_its_instruction() {
     let findings = list(unsafe { c::vptx_error_findings(error) }, c::vptx_findings_list);
     assert!(!findings.is_empty() && findings.iter().all(|it| !read(it, text.len()).is_empty()));
     unsafe { c::vptx_error_free(error) };
-    // Nobody need ask for an error.
+    // The caller need not ask for an error.
     let status = with(text, |text| unsafe { c::vptx_instruction_parse(text, place, null_mut()) });
     assert_eq!(status, Status::IllegalInstruction);
 }
@@ -607,7 +607,7 @@ fn ordinary_ptx() {
     };
     let all = RewriteFlag::All as u32 + RewriteFlag::Comments as u32;
     let text = taken(rewrite(KERNEL, b"", all).unwrap());
-    // The right statement is a comment, and the wrong one stays.
+    // The legal statement becomes a comment, and the wrong one stays.
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("vadd")).collect();
     let [comment, wrong] = lines.as_slice() else { panic!("{text}") };
     assert!(comment.contains("/* @!p vadd.") && *wrong == "\tvadd.u32 d, a, b;", "{text}");
@@ -636,7 +636,7 @@ fn functions_of_c() {
         made(|out, error| unsafe { c::vptx_emit_c(data, count, MANUAL, out, error) })
     };
     let functions = emit(&[insert, subtract, insert]).unwrap();
-    // They keep nothing of the instructions.
+    // The functions do not refer to the instructions.
     unsafe { c::vptx_instruction_free(insert) };
     let header = string(unsafe { c::vptx_functions_header(functions) });
     let all = list(functions, c::vptx_functions_list);
@@ -690,7 +690,8 @@ fn ptx_of_binaries() {
     unsafe { c::vptx_images_free(none) };
 }
 
-/// The only binary under Miri: filling the megabyte that the library reads at once takes minutes.
+/// The only binary that is read under Miri, which takes minutes to fill the library's buffer of a
+/// megabyte.
 #[test]
 fn ptx_of_a_binary_that_is_cut() {
     let bytes = include_bytes!("../../../../fixtures/fatbin/none.fatbin");
@@ -728,7 +729,7 @@ fn threads_with_handles_of_their_own() {
 fn threads_share_a_handle() {
     let text = "vsub.u32.s32.u32 d, a.b3, b;\nvadd.u32 d, a, b;";
     let module = AtomicPtr::new(parse(text));
-    // What is made at the first use may be made by both at once.
+    // Both threads may be the first to use the handle, and compute the same parts at once.
     let work = || {
         let module = module.load(Ordering::Relaxed);
         let [first, _] = list(module, c::vptx_module_statements) else { panic!("two statements") };
@@ -744,7 +745,7 @@ fn threads_share_a_handle() {
         scope.spawn(work);
         scope.spawn(work);
     });
-    // Any thread may free it.
+    // Any thread may free the handle.
     thread::spawn(move || unsafe { c::vptx_module_free(module.into_inner()) }).join().unwrap();
 }
 

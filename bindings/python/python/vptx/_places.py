@@ -14,12 +14,12 @@ _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?")
 
 
 class FindingWarning(UserWarning):
-    """The PTX of a kernel, or the source that it is made from, has findings."""
+    """A finding about the PTX of a kernel, or about the source of that PTX."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a source. The line counts from 1; so does the column, or it is 0 for the line."""
+    """A place in a source. Line and column count from 1; column 0 means the whole line."""
 
     path: str
     line: int
@@ -31,7 +31,7 @@ class Place:
 
 
 def places(ptx: str, findings: Iterable[Finding]) -> list[Place | None]:
-    """The places that the `.loc` before each finding names, if there is one in its function.
+    """For each finding the place that the `.loc` before it names, if its function has one there.
 
     The findings are in the order of the text."""
     files: dict[str, str] = {}
@@ -57,7 +57,7 @@ def places(ptx: str, findings: Iterable[Finding]) -> list[Place | None]:
 
 
 def lines(findings: Iterable[Finding], at: Iterable[Place | None]) -> Iterator[str]:
-    """A line for each finding, at its place in the source if that is known, each line once."""
+    """A line of text for each finding, with its place in the source if known; equal lines once."""
     seen = set()
     for finding, place in zip(findings, at):
         what = f"{finding.severity}[{finding.code}] {finding.message}"
@@ -68,11 +68,11 @@ def lines(findings: Iterable[Finding], at: Iterable[Place | None]) -> Iterator[s
 
 
 def warn(findings: Iterable[Finding], at: Iterable[Place | None]) -> None:
-    """Warns of each finding, in the source if its place there is known."""
+    """Issues a Python warning for each finding, at its place in the source if that is known."""
     for finding, place in zip(findings, at):
         (text,) = lines([finding], [place])
         if place is None:
-            # The caller of the function that has found it.
+            # The warning points to the caller of `compile`, or of the hook.
             warnings.warn(text, FindingWarning, stacklevel=3)
         else:
             warnings.warn_explicit(text, FindingWarning, place.path, place.line)

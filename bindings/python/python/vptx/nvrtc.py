@@ -35,12 +35,12 @@ class Compiled:
     ptx: str
     #: The messages of NVRTC.
     log: str
-    #: Findings about the `asm` in the source, and those about the PTX of NVRTC that have other
-    #: codes: the text of an `asm` may come from headers and templates.
+    #: Findings about the `asm` in the source. From the findings about NVRTC's PTX, which may also
+    #: have `asm` of headers and templates, only those with codes that the source does not have.
     findings: Findings
-    #: Legal video instructions in the PTX of NVRTC.
+    #: The number of legal video instructions in the PTX of NVRTC.
     instructions: int
-    #: How many of them became ordinary PTX.
+    #: How many of these instructions were replaced by ordinary PTX.
     rewritten: int
 
 

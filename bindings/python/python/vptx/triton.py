@@ -40,11 +40,11 @@ class Kernel:
     name: str
     #: Findings about the PTX that Triton made.
     findings: Findings
-    #: Legal video instructions in it.
+    #: The number of legal video instructions in that PTX.
     instructions: int
-    #: How many of them became ordinary PTX.
+    #: How many of these instructions were replaced by ordinary PTX.
     rewritten: int
-    #: For each finding its place in the Python source, if the PTX has `.loc` for it.
+    #: For each finding its place in the Python source, if the PTX has a `.loc` for it.
     places: list[Place | None] = field(default_factory=list)
 
 
@@ -130,7 +130,7 @@ def install(
         report._add(Kernel(name, findings, instructions, rewritten, at))
         return ptx
 
-    # Triton calls it without arguments for the key of its cache.
+    # Triton calls the hook without arguments to get a part of the key of its cache.
     def hook(*arguments: Any) -> tuple[str, str] | None:
         if not arguments:
             text = key + (others()[0] if others is not None else "")
