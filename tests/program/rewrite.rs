@@ -215,6 +215,14 @@ fn what_is_better_kept_is_told() {
     assert!(shown.contains("Keep it: ptxas 13.5 emits 1 machine instruction for it"), "{shown}");
 }
 
+/// Without its guard, ptxas' own code is shorter, and wrong.
+#[test]
+fn what_loses_its_guard_is_not_kept() {
+    let of = |text| vptx(&["rewrite", "--target", "sm_120f", text], "").stdout;
+    assert!(of("@p vadd4.u32.u32.u32.add d, a, 1, c;").contains("dp4a"));
+    assert!(!of("@p vadd4.u32.u32.u32.add d, a, b, c;").contains("keep"));
+}
+
 #[test]
 fn several_files() {
     let folder = Folder::new("rewrite-several");

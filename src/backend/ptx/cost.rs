@@ -580,7 +580,7 @@ pub(crate) fn is_better_kept(
 ) -> bool {
     let means = |semantics| instruction.lower(semantics);
     let Some(cost) = instruction.cost(target) else { return false };
-    if means(semantics) != means(Semantics::CURRENT) {
+    if means(semantics) != means(Semantics::CURRENT) || instruction.loses_guard() {
         return false;
     }
     match cheaper(instruction, target, semantics, Gate::new(target, None)) {
