@@ -246,7 +246,7 @@ impl Walk<'_> {
                 let mut whole = SpooledTempFile::new(SPOOLED);
                 if copy(&mut all.take(NESTED + 1), &mut whole)? > NESTED {
                     let reason =
-                        format!("it is inside another one and has more than {NESTED} bytes");
+                        format!("it is inside another archive and has more than {NESTED} bytes");
                     return Err(ExtractError::Archive { reason });
                 }
                 self.zip(&mut whole, member, depth)

@@ -201,7 +201,7 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     for statement in subject.statements() {
         let what = match statement.kind() {
             StatementKind::Instruction(it) if it.guard().is_some() => {
-                "its instruction is guarded by a predicate"
+                "its instruction has a guard predicate"
             }
             StatementKind::Label(_) => "it has a label",
             _ => continue,
@@ -227,7 +227,7 @@ fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
         if let Some(name) = others.next() {
             let reason = match name {
                 "\"memory\"" => "its clobber `\"memory\"` orders accesses to memory".to_string(),
-                _ => format!("a function cannot stand for the clobber `{name}`"),
+                _ => format!("a function call cannot replace the clobber `{name}`"),
             };
             return Err(Refusal::at(span, reason));
         }
@@ -262,7 +262,9 @@ fn operands(asm: &Asm<'_>) -> Result<(Vec<Variable>, Vec<usize>), Refusal> {
             let is_output = asm.operands.get(tied).is_some_and(|it| it.output);
             let of_tied = of_operand.get(tied).copied().filter(|_| is_output);
             let Some(variable) = of_tied.filter(|&it| variables[it].initial.is_none()) else {
-                return refusal(format!("`\"{constraint}\"` names no output without a value"));
+                return refusal(format!(
+                    "`\"{constraint}\"` must name an output that has no initial value yet"
+                ));
             };
             variables[variable].initial = Some(at);
             of_operand.push(variable);
@@ -358,7 +360,7 @@ impl<'a> Reader<'a> {
             }
         };
         if !more.is_empty() || subject.has_error(statement) {
-            return refusal(last.span(), "the declaration is not plain");
+            return refusal(last.span(), "the declaration is not of the form `.reg .b32 a, b<4>;`");
         }
         let kind = SymbolKind::Register(ty);
         for name in declaration.names() {
@@ -366,7 +368,12 @@ impl<'a> Reader<'a> {
             match (name.tokens().len(), name.count()) {
                 (1, None) => context.declare(text, kind, span),
                 (4, Some(count)) => context.declare_range(text, count, kind, span),
-                _ => return refusal(last.span(), "the declaration is not plain"),
+                _ => {
+                    return refusal(
+                        last.span(),
+                        "the declaration is not of the form `.reg .b32 a, b<4>;`",
+                    );
+                }
             }
         }
         Ok(())

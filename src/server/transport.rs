@@ -50,7 +50,7 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
 /// A value as a message. The text of a document moves; [`Message`] itself would copy it.
 fn message(value: Value) -> Result<Message, serde_json::Error> {
     let Value::Object(mut parts) = value else {
-        return Err(serde_json::Error::custom("it is no object"));
+        return Err(serde_json::Error::custom("it is not a JSON object"));
     };
     if !parts.get("method").is_some_and(Value::is_string) {
         return serde_json::from_value(Value::Object(parts));
@@ -65,6 +65,6 @@ fn message(value: Value) -> Result<Message, serde_json::Error> {
 
 /// The answer to something that is no message: whether it was a request is not known.
 fn refusal(error: &serde_json::Error) -> Message {
-    let params = json!({ "type": 1, "message": format!("vptx: no valid message: {error}") });
+    let params = json!({ "type": 1, "message": format!("vptx: invalid message: {error}") });
     Message::Notification(Notification::new("window/logMessage".into(), params))
 }

@@ -143,7 +143,7 @@ pub(crate) enum ContentError {
     /// What the system says.
     #[error("{0}")]
     System(String),
-    #[error("it has more than {0} bytes (--max-image)")]
+    #[error("it has more than {0} bytes; --max-image raises this limit")]
     TooLarge(u64),
     #[error("it is neither PTX nor a binary or an archive")]
     Other,
