@@ -176,7 +176,7 @@ fn missing_third(
         "the lanes outside the mask come from `c`".into()
     } else {
         stand_in = Some((name, "name any register"));
-        "the syntax requires `c` even when the mask covers all lanes and `c` has no effect".into()
+        "`c` is required even when the mask covers all lanes and `c` has no effect".into()
     };
     let end = b.span.end;
     let mut diagnostic = Diagnostic::new(

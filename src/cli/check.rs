@@ -48,7 +48,7 @@ can check bare statements:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
 With several targets, a finding holds for at least one of them, and a fix is
 right for all. In CUDA sources, --costs offers fixes only if all targets are
-listed: the source may be built for others that lack the new instructions.
+listed: the source may be built for other targets that lack the new instructions.
 
 Name rules by code (V501), start of code (V5), name, or ALL; `vptx explain
 --all` lists them. If several options name a rule, the longest name wins.

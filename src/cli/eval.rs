@@ -131,7 +131,7 @@ impl ValueEnum for SemanticsName {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             SemanticsName::One(semantics) => possible(*semantics),
-            SemanticsName::All => PossibleValue::new("all").help("All of them"),
+            SemanticsName::All => PossibleValue::new("all").help("All three"),
         })
     }
 }

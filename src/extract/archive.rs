@@ -165,7 +165,11 @@ impl Walk<'_> {
                     CompressionMethod::ZSTD => {
                         Box::new(StreamingDecoder::new(reader).map_err(broken)?)
                     }
-                    other => return Err(broken(format!("it is packed as {other}"))),
+                    other => {
+                        return Err(broken(format!(
+                            "it is packed as {other}, which vptx cannot unpack"
+                        )));
+                    }
                 };
                 Ok(Unpacked::new(found.verifying_reader(unpacked), &self.budget))
             };

@@ -140,10 +140,12 @@ impl Block {
         only_video(asm, subject)?;
         only_words(source, asm)?;
         if asm.operands.is_empty() {
-            return Err(Refusal::new("it has no operands"));
+            return Err(Refusal::new("the `asm` has no operands"));
         }
         if asm.operands.len() > MOST || subject.statements().nth(MOST).is_some() {
-            return Err(Refusal::new(format!("it has more than {MOST} operands or instructions")));
+            return Err(Refusal::new(format!(
+                "the `asm` has more than {MOST} operands or instructions"
+            )));
         }
         if let Some((name, span)) = asm.unknown_operands().next() {
             let reason = format!("the `asm` has no operand `{name}`");
@@ -201,9 +203,9 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     for statement in subject.statements() {
         let what = match statement.kind() {
             StatementKind::Instruction(it) if it.guard().is_some() => {
-                "its instruction has a guard predicate"
+                "the instruction has a guard predicate"
             }
-            StatementKind::Label(_) => "it has a label",
+            StatementKind::Label(_) => "the `asm` has a label",
             _ => continue,
         };
         return refusal(statement.tokens()[0].span(), what.into());
@@ -226,7 +228,7 @@ fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
         let mut others = names.filter(|name| !matches!(*name, "" | "\"cc\""));
         if let Some(name) = others.next() {
             let reason = match name {
-                "\"memory\"" => "its clobber `\"memory\"` orders accesses to memory".to_string(),
+                "\"memory\"" => "the clobber `\"memory\"` orders accesses to memory".to_string(),
                 _ => format!("a function call cannot replace the clobber `{name}`"),
             };
             return Err(Refusal::at(span, reason));
@@ -312,7 +314,7 @@ impl<'a> Reader<'a> {
             context.declare(&operand.placeholder, kind, beyond);
         }
         if !subject.has_pairs() {
-            return Err(Refusal::new("a brace of the PTX has no partner"));
+            return Err(Refusal::new("a brace of the PTX has no counterpart"));
         }
         let mut open = Vec::new();
         for statement in subject.tree.all_statements() {
@@ -356,7 +358,7 @@ impl<'a> Reader<'a> {
         let ty = match subject.text(ty.span()) {
             known @ (".u32" | ".s32" | ".b32") => known,
             other => {
-                return refusal(ty.span(), &format!("its register is `{other}`, not of 32 bits"));
+                return refusal(ty.span(), &format!("the register is `{other}`, not of 32 bits"));
             }
         };
         if !more.is_empty() || subject.has_error(statement) {
@@ -395,7 +397,7 @@ impl<'a> Reader<'a> {
                 let place = asm.source_span(error.span);
                 return Err(Refusal::at(place, format!("{}: {message}", error.code)));
             }
-            (None, None) => return Err(Refusal::new("it has no legal instruction")),
+            (None, None) => return Err(Refusal::new("the PTX has no legal instruction")),
         };
         let whole = tokens[0].span().to(tokens[tokens.len() - 1].span());
         let place = asm.source_span(whole);
@@ -432,7 +434,7 @@ impl<'a> Reader<'a> {
     ) -> Result<usize, Refusal> {
         let name = register.name();
         let Some(symbol) = context.resolve(name) else {
-            let reason = format!("it does not declare `{}`", self.asm.spelled(name));
+            let reason = format!("the `asm` does not declare `{}`", self.asm.spelled(name));
             return Err(Refusal::at(place, reason));
         };
         let at = symbol.span.start as usize;

@@ -198,7 +198,7 @@ fn statements_may_be_long() {
     let source = format!("void f() {{ asm(\"{body}\" : \"+r\"(d)); }}");
     assert_eq!(ported(&source).0.replaced, 1);
     let longer = format!("asm(\"{body}{body}\" : \"+r\"(d))");
-    assert_eq!(reason(&longer), "it has more than 256 operands or instructions");
+    assert_eq!(reason(&longer), "the `asm` has more than 256 operands or instructions");
     // Work is linear.
     let inputs = vec!["\"r\"(a)"; 40_000].join(", ");
     let huge = format!("asm(\"{}\" : \"+r\"(d) : {inputs})", "vadd %0, %0, 1; ".repeat(40_000));
