@@ -140,7 +140,7 @@ fn registers_of_blocks_are_locals() {
     }
     // After its block a register is gone.
     let gone = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; } vadd.u32.u32.u32 %0, t, 1;" : "=r"(d) : "r"(a))"#;
-    assert_eq!(reason(gone), "it does not declare `t`");
+    assert_eq!(reason(gone), "the `asm` does not declare `t`");
 }
 
 #[test]
