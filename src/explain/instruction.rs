@@ -310,7 +310,7 @@ fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fm
     };
     match &single.costs {
         None => {
-            writeln!(text, "The cost on {target} was not measured. The same in ordinary PTX:\n")?
+            writeln!(text, "The cost on {target} was not measured. The same in ordinary PTX:\n")?;
         }
         Some(costs) => {
             let keep = if single.is_better_kept { "Keep this instruction: " } else { "" };

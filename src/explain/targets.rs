@@ -82,9 +82,10 @@ pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::R
     if lines.is_empty() {
         return Ok(());
     }
-    let count = match instruction.has_constants() {
-        true => "The most machine instructions",
-        false => "Machine instructions",
+    let count = if instruction.has_constants() {
+        "The most machine instructions"
+    } else {
+        "Machine instructions"
     };
     writeln!(text, "\n{count} that ptxas 13.5 (12.9 before sm_75) emits:\n")?;
     for ([before, after], targets) in lines {
