@@ -316,7 +316,7 @@ mod tests {
             let mut found = Vec::new();
             let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
             regions += found.iter().filter(|it| it.code == Code::UnfusedInstructions).count();
-            groups += found.iter().filter(|it| it.message.contains("one block on")).count();
+            groups += found.iter().filter(|it| it.message.contains("one sequence on")).count();
             assert_eq!((count, found), check_counted(&text, &options), "{text:?}");
         }
         assert!(regions > 100 && groups > 30, "{regions} {groups}");

@@ -188,10 +188,10 @@ fn not_allowed(
         .map(|other| format!("`{other}`"))
         .collect();
     let why = match modifier.role() {
-        Role::Saturate => "its result is 0 or 1, so there is nothing to clamp".to_string(),
-        Role::Secondary => "it always adds `c`".to_string(),
+        Role::Saturate => format!("`{mnemonic}` gives 0 or 1, so there is nothing to clamp"),
+        Role::Secondary => format!("`{mnemonic}` always adds `c`"),
         // Each other role belongs to at most three instructions.
-        _ => format!("it belongs to {}", list(&takers)),
+        _ => format!("`{modifier}` belongs to {}", list(&takers)),
     };
     checked.push(
         Diagnostic::new(

@@ -165,18 +165,18 @@ fn missing_third(
     let name = d.value.text(checked.source);
     let mut stand_in = None;
     let why = if let Some(secondary) = modifiers.get(Role::Secondary) {
-        format!("`{secondary}` combines the result with it")
+        format!("`{secondary}` combines the result with `c`")
     } else if let Some(part) = part {
         stand_in = Some((name, "keep the other bits of the destination"));
-        format!("the bits outside `{}` come from it", part.text(checked.source))
+        format!("the bits outside `{}` come from `c`", part.text(checked.source))
     } else if form.sources == Sources::Scalar {
-        "it is added to the product".into()
+        "`c` is added to the product".into()
     } else if d.selector.is_some() {
         stand_in = Some((name, "keep the other lanes of the destination"));
-        "the lanes outside the mask come from it".into()
+        "the lanes outside the mask come from `c`".into()
     } else {
         stand_in = Some((name, "name any register"));
-        "it must be written even when all lanes are computed and it has no effect".into()
+        "`c` is required even when the mask covers all lanes and `c` has no effect".into()
     };
     let end = b.span.end;
     let mut diagnostic = Diagnostic::new(
@@ -255,7 +255,7 @@ pub(super) fn destination(
                         format!("`{mnemonic}` takes no selector on its destination"),
                     )
                     .label("not allowed here")
-                    .help("it always writes the whole word")
+                    .help("`vmad` always writes the whole word")
                     .fix(
                         Applicability::Unsafe,
                         "remove it",

@@ -48,7 +48,7 @@ can check bare statements:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
 With several targets, a finding holds for at least one of them, and a fix is
 right for all. In CUDA sources, --costs offers fixes only if all targets are
-listed: the source may be built for others that lack the new instructions.
+listed: the source may be built for other targets that lack the new instructions.
 
 Name rules by code (V501), start of code (V5), name, or ALL; `vptx explain
 --all` lists them. If several options name a rule, the longest name wins.
@@ -79,7 +79,7 @@ it (for -, the current folder). The command line overrides them:
   docs-url = \"https://example.org/vptx\" # the book that findings link to
 
   [[check.per-path]]
-  paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
+  paths = [\"legacy/**\"]      # for these files: any keys from dialect to deny
   ignore = [\"V4\"]
 
 docs/vptx.schema.json describes the file for editors. To use it, start the file
@@ -102,7 +102,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "VERSION")]
     ptx_version: Option<PtxVersion>,
 
-    /// Which rules decide what is an error [default: documented]
+    /// The dialect of PTX, which decides what is an error [default: documented]
     #[arg(long, value_enum)]
     dialect: Option<DialectName>,
 
@@ -160,7 +160,7 @@ pub(super) struct Arguments {
     statistics: bool,
 
     /// Fail on these as well as on errors: `warnings`, or rules that are reported;
-    /// `unread` also reports the asm statements that were not read
+    /// `unread` reports and denies asm statements that were not read
     #[arg(long, value_name = "warnings|unread|RULES", value_delimiter = ',')]
     deny: Option<Vec<Denied>>,
 
@@ -234,9 +234,9 @@ pub(super) struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DialectName {
-    /// The rules of the manual; report what only ptxas accepts
+    /// PTX as in the manual; report what only ptxas accepts
     Documented,
-    /// The rules of ptxas
+    /// PTX as ptxas accepts it
     Ptxas,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     count: u64,
 
-    /// The number that the choice of operands and inputs depends on
+    /// The seed for the choice of operands and inputs
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 

@@ -131,7 +131,7 @@ impl ValueEnum for SemanticsName {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             SemanticsName::One(semantics) => possible(*semantics),
-            SemanticsName::All => PossibleValue::new("all").help("All of them"),
+            SemanticsName::All => PossibleValue::new("all").help("All three"),
         })
     }
 }
@@ -148,8 +148,12 @@ pub(super) fn one_semantics() -> impl TypedValueParser<Value = Semantics> {
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let misused = match arguments.format {
-        EvalFormat::Json if arguments.trace => Some("--trace has no --format json"),
-        EvalFormat::Svg if arguments.batch.is_some() => Some("--batch has no --format svg"),
+        EvalFormat::Json if arguments.trace => {
+            Some("--trace cannot be combined with --format json")
+        }
+        EvalFormat::Svg if arguments.batch.is_some() => {
+            Some("--batch cannot be combined with --format svg")
+        }
         _ => None,
     };
     if let Some(message) = misused {

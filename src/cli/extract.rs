@@ -31,8 +31,8 @@ one by its name, or write all:
   vptx extract libx.so --image 3.sm_90.ptx > kernel.ptx
   vptx extract torch.whl -o ptx
 
-Names of files are those of cuobjdump: libx.3.sm_90.ptx is the third PTX text of
-libx.so. Files from an archive are in folders as they are there.
+Files are named as cuobjdump names them: libx.3.sm_90.ptx is the third PTX text
+of libx.so. Texts from an archive go into folders named as those in the archive.
 
 Exit status: 0 done, 1 no PTX found, 2 something could not be read or written.")]
 pub(super) struct Arguments {
@@ -52,11 +52,11 @@ pub(super) struct Arguments {
     #[arg(long, short, value_name = "DIR", conflicts_with = "image")]
     output: Option<PathBuf>,
 
-    /// Print the text of this name, as --list has it
+    /// Print the text with this name; --list shows the names
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
 
-    /// Bytes that a text may have; longer ones are reported and passed over
+    /// The largest size of a text, in bytes; larger texts are reported and skipped
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().image)]
     max_image: u64,
 
@@ -230,7 +230,9 @@ impl Run<'_> {
                 let name = visible(name);
                 let texts = self.texts;
                 trouble(&match self.chosen {
-                    0 => format!("none of {texts} PTX texts is named `{name}`: use --list"),
+                    0 => format!(
+                        "none of {texts} PTX texts is named `{name}`: --list shows the names"
+                    ),
                     count => format!("{count} PTX texts are named `{name}`: give the whole path"),
                 });
                 return Ok(FAILED);
@@ -270,7 +272,7 @@ impl Run<'_> {
     }
 }
 
-/// ` in 3 fat binaries, beside 12 of machine code`
+/// ` in 3 fat binaries; 12 images of machine code skipped`
 fn passed(counts: Counts) -> String {
     let containers = match counts.containers {
         0 => String::new(),
@@ -279,6 +281,7 @@ fn passed(counts: Counts) -> String {
     };
     match counts.cubin {
         0 => containers,
-        count => format!("{containers}, beside {count} of machine code"),
+        1 => format!("{containers}; 1 image of machine code skipped"),
+        count => format!("{containers}; {count} images of machine code skipped"),
     }
 }

@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     in_place: bool,
 
     /// Print the normal form of one file: the same text for modules that differ only in
-    /// names, layout, comments and data of debuggers
+    /// names, layout, comments and debug information
     #[arg(long, conflicts_with_all = ["check", "diff", "in_place"])]
     pub(super) normalize: bool,
 

@@ -31,9 +31,9 @@ gives its place.
 
 --emit c prints a header with a function for each different instruction, which
 computes the new d from those of a, b and c that it depends on. --emit llvm
-prints such functions as a module for LLVM 14 and newer, with vectors where they make
-fewer machine instructions on the --target. Several files that are printed give
-one header or module:
+prints such functions as a module for LLVM 14 and newer, with vectors where they
+need fewer machine instructions on the --target. Several files that are printed
+give one header or module:
   vptx lower --emit c kernel.ptx > video.h
   vptx lower --emit llvm --target x86_64 a.ptx b.ptx > video.ll
 
@@ -56,9 +56,9 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Emit,
 
-    /// The semantics to follow; all is for ir only [default: manual for ir; ptxas-13 for
-    /// c and llvm, which keeps the results that ptxas gives from 13.3 on; ptxas-12
-    /// those before]
+    /// The semantics to follow: ptxas-13 keeps the results of ptxas 13.3 and later,
+    /// ptxas-12 those of earlier releases; all is for ir only [default: manual for ir,
+    /// ptxas-13 for c and llvm]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 
@@ -66,7 +66,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TARGET")]
     target: Option<Architecture>,
 
-    /// Write to this file, or into a directory: `DIR/`, or one for several inputs, is created
+    /// Write to this file or into this directory, which is created for several inputs, or if
+    /// it is written `DIR/`
     #[arg(long, short, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
 }
@@ -168,7 +169,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 /// The error in a combination of options, if there is one.
 fn misused(Arguments { emit, target, semantics, .. }: &Arguments) -> Option<String> {
     match emit {
-        Emit::Ir | Emit::C if target.is_some() => Some("targets need --emit llvm".into()),
+        Emit::Ir | Emit::C if target.is_some() => Some("--target needs --emit llvm".into()),
         Emit::C | Emit::Llvm if *semantics == Some(SemanticsName::All) => {
             let what = if *emit == Emit::C { "c" } else { "llvm" };
             let names = Semantics::ALL.map(Semantics::text).join(", ");

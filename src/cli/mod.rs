@@ -98,7 +98,7 @@ enum Command {
     Fmt(format::Arguments),
     /// Show what really differs between two PTX modules
     Diff(diff::Arguments),
-    /// Print the tree of a module: every byte, for people or as JSON
+    /// Print the syntax tree of a module with every byte, as text or JSON
     Tree(tree::Arguments),
     /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),

@@ -22,7 +22,7 @@ pub(super) enum Kept {
     Names,
     /// Comments
     Comments,
-    /// .loc, .file and the data of debuggers
+    /// .loc, .file and other debug information
     Loc,
 }
 

@@ -86,7 +86,7 @@ pub(super) enum OutputError {
     BinaryForStdout(String),
     #[error("`{0}` is a file: the PTX of binaries needs a directory")]
     FileForBinary(String),
-    #[error("`{name}` is the input itself{way_out}")]
+    #[error("`{name}` is both input and output{way_out}")]
     Itself { name: String, way_out: &'static str },
 }
 

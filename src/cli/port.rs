@@ -68,8 +68,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE|DIR")]
     header: Option<PathBuf>,
 
-    /// The semantics to follow [default: ptxas-13, which keeps the results that ptxas
-    /// gives from 13.3 on; ptxas-12 those before]
+    /// The semantics to follow: ptxas-13 keeps the results of ptxas 13.3 and later,
+    /// ptxas-12 those of earlier releases [default: ptxas-13]
     #[arg(long, value_parser = one_semantics())]
     semantics: Option<Semantics>,
 
@@ -102,7 +102,7 @@ enum Toolchain {
     Sycl,
     /// C or C++; all PTX that stays is reported
     C,
-    /// CUDA, which has other PTX; only video instructions that stay are reported
+    /// CUDA, where other PTX may stay; only video instructions that stay are reported
     Cuda,
 }
 

@@ -43,18 +43,18 @@ use crate::workspace::kind::OnlyPtx;
 #[command(after_help = "\
 Replaces those video instructions for which ptxas needs more machine
 instructions on the target than for the new PTX; all other bytes stay the same.
-Scalar instructions in a row that fill a word part by part, or add to one sum,
-may become one SIMD instruction's PTX. SIMD instructions in a row may become one
-block, or share a comparison. A register that always holds a constant may become
-that constant. --only single rewrites each for itself. A summary, and notes where
-the three semantics differ or several instructions become one, go to standard
-error. For a single instruction, the PTX is printed even if it does not save
-machine instructions.
+The PTX of one SIMD instruction may replace scalar instructions in a row that
+fill a word part by part or add to one sum. SIMD instructions in a row may
+become one sequence on wider lanes, or share a comparison. A register that
+always holds a constant may become that constant. With --only single, each
+instruction is rewritten alone. A summary, and notes where the three semantics
+differ or several instructions become one, go to standard error. If the argument
+is an instruction, its PTX is printed even if it saves no machine instructions.
   vptx rewrite kernel.ptx > kernel.fast.ptx
   vptx rewrite --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
-Of libraries, wheels and other archives, every PTX text is written into a
-directory, under the names that `vptx extract` gives:
+Every PTX text in libraries, wheels and other archives is written into a
+directory, under the name that `vptx extract` gives it:
   vptx rewrite -o fast/ libx.so torch.whl
 
 Several files are written into a directory under their own names, or each file
@@ -74,8 +74,8 @@ pub(super) struct Arguments {
     #[arg(long, value_enum)]
     language: Option<OnlyPtx>,
 
-    /// The semantics to follow [default: ptxas-13, which keeps the results that ptxas gives
-    /// from 13.3 on; ptxas-12 those before]
+    /// The semantics to follow: ptxas-13 keeps the results of ptxas 13.3 and later,
+    /// ptxas-12 those of earlier releases [default: ptxas-13]
     #[arg(long, value_parser = one_semantics())]
     semantics: Option<Semantics>,
 
@@ -87,7 +87,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// Rewrite less: each instruction for itself, and never several as one
+    /// Rewrite each instruction alone, never several together
     #[arg(long, value_enum)]
     only: Option<Only>,
 
@@ -95,7 +95,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     comments: bool,
 
-    /// Write to this file, or into a directory: `DIR/`, or one for several inputs, is created
+    /// Write to this file or into this directory, which is created for several inputs, or if
+    /// it is written `DIR/`
     #[arg(long, short, value_name = "FILE|DIR", conflicts_with = "in_place")]
     output: Option<PathBuf>,
 
@@ -149,8 +150,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 /// Writes ordinary PTX for a single instruction.
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if arguments.in_place || arguments.diff {
-        let way_out = if arguments.diff { "" } else { ": use -o" };
-        trouble(&format!("an instruction is not a file to replace{way_out}"));
+        let (option, way_out) =
+            if arguments.diff { ("--diff", "") } else { ("--in-place", ": use -o") };
+        trouble(&format!("{option} needs a file, not an instruction{way_out}"));
         return Ok(FAILED);
     }
     let Some(target) = arguments.target else {
@@ -159,7 +161,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
     };
     let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
     let Some(single) = Single::new(instruction, semantics, target) else {
-        trouble(&format!("there is no ordinary PTX for `{instruction}` on {target}"));
+        trouble(&format!("vptx has no ordinary PTX for `{instruction}` on {target}"));
         return Ok(FOUND);
     };
     let text = single.text(instruction, semantics);
@@ -439,19 +441,21 @@ fn notes(
             Some(format!("note: {members} × {old} become {new}"))
         }
         Outcome::Grouped(group) => {
-            Some(format!("note: {} SIMD instructions become one block", group.members))
+            let (members, wider) = (group.members, group.wider());
+            Some(format!("note: {members} SIMD instructions become one sequence on {wider}"))
         }
         _ => None,
     };
     let meaning = match known.outcome {
         Outcome::Unavailable => Some(format!(
-            "`{instruction}` stays: there is no ordinary PTX for it under the module's \
-             .target and .version"
+            "`{instruction}` stays: vptx has no ordinary PTX for it under the module's .target \
+             and .version"
         )),
         _ if known.outcome.is_rewritten() && !known.differs.is_empty() => {
             let others: Vec<&str> = known.differs.iter().map(|other| other.text()).collect();
             Some(format!(
-                "note: `{instruction}` is written as {semantics} computes it, not as {}",
+                "note: the new PTX for `{instruction}` has the results of {semantics}, which differ \
+                 from those of {} on some inputs",
                 others.join(" and ")
             ))
         }
@@ -553,7 +557,7 @@ impl Notice<'_> {
                 write!(text, ", for the {measured} that were measured")?;
             }
         } else if rewritten > 0 {
-            write!(text, "; the new PTX was not measured")?;
+            write!(text, "; the costs of the new PTX were not measured")?;
         }
         let reasons = [
             (rewriting.kept, format!("nothing is cheaper{target}")),
@@ -563,7 +567,7 @@ impl Notice<'_> {
             ),
             (
                 rewriting.unavailable,
-                "the .target or .version is too old for its ordinary PTX".into(),
+                "the .target or .version is too old for the ordinary PTX".into(),
             ),
         ];
         for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {

@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// Bytes that a text in a binary may have; longer ones are reported and passed over
+    /// The largest size of a text in a binary, in bytes; larger ones are reported and skipped
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().image)]
     max_image: u64,
 

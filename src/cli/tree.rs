@@ -23,8 +23,9 @@ use crate::workspace::kind::OnlyPtx;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line for people shows the kind of a node or a token, its first byte and the
-one after its last, and the text of a token. White space is left out.
+Without --format, each node and each token has a line: its kind, the offset of
+its first byte, the offset after its last byte, and the text of a token. White
+space is left out.
 
 With --format json the tree is one object. A node has `kind`, `start`, `end` and
 `children`; a leaf has `text` in place of these, and all leaves in order are the

@@ -107,7 +107,7 @@ impl SkipReason {
             SkipReason::Pasted => "with the constraint `C`",
             SkipReason::Computed => "whose text is computed",
             SkipReason::Malformed => "not well-formed",
-            SkipReason::Module => "of a module with places to fill in",
+            SkipReason::Module => "of a module with placeholders",
         }
     }
 }

@@ -125,8 +125,8 @@ pub(super) fn agreement(
             Agreement::Proven => writeln!(text, "{names} agree{s} with the manual on every input")?,
             Agreement::Unknown => writeln!(
                 text,
-                "{names} agree{s} with the manual on these inputs; no inputs are known on\n\
-                 which the results differ, but that is not proven for all inputs"
+                "{names} agree{s} with the manual on these inputs; no inputs with different\n\
+                 results are known, but agreement on every input is not proven"
             )?,
             Agreement::Differs(witness) => {
                 write!(text, "{names} agree{s} with the manual on these inputs")?;
@@ -140,7 +140,15 @@ pub(super) fn agreement(
     causes.sort_unstable();
     causes.dedup();
     let Some(first) = causes.first() else { return Ok(()) };
-    writeln!(text, "\n{}:", if here { "because" } else { "known deviations of this form" })?;
+    writeln!(
+        text,
+        "\n{}:",
+        if here {
+            "deviations of ptxas that cause the difference"
+        } else {
+            "deviations of ptxas on other inputs"
+        }
+    )?;
     for cause in &causes {
         writeln!(text, "  {cause}  {}", cause.title())?;
     }

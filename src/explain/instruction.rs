@@ -48,7 +48,7 @@ fn write(
     writeln!(text, "{mnemonic}: {summary} ({title}).\n")?;
     if let Some(guard) = &instruction.guard {
         let value = if guard.negated { "false" } else { "true" };
-        writeln!(text, "Only where {} is {value}.\n", guard.predicate)?;
+        writeln!(text, "Runs only where the guard predicate {} is {value}.\n", guard.predicate)?;
     }
     writeln!(text, "## Modifiers\n")?;
     for slot in instruction.form().slots {
@@ -71,7 +71,10 @@ fn write(
     for line in formula(instruction) {
         writeln!(text, "    {line}")?;
     }
-    writeln!(text, "\nAll steps use exact integers. To see them, with the range of each:\n")?;
+    writeln!(
+        text,
+        "\nEvery step computes with exact integers. This prints the steps and their ranges:\n"
+    )?;
     writeln!(text, "    vptx lower --emit ir '{instruction}'")?;
     writeln!(text, "\n## Under ptxas\n")?;
     agreement(text, instruction, unicode)?;
@@ -285,7 +288,7 @@ fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std
                         inputs.push(format!("{register}={word:#010x}"));
                     }
                 }
-                writeln!(text, "The code of {name} can give another result:\n")?;
+                writeln!(text, "The code of {name} can give a result other than the manual's:\n")?;
                 writeln!(text, "    {}", inputs.join(" "))?;
                 let (manual, ptxas) = (witness.manual, witness.ptxas);
                 writeln!(text, "    {arrow} manual {manual:#010x}, ptxas {ptxas:#010x}\n")?;
@@ -300,12 +303,17 @@ fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std
 
 fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fmt::Result {
     let Some(single) = Single::new(instruction, Semantics::CURRENT, target) else {
-        return writeln!(text, "{target} has no ordinary PTX to replace it.");
+        return writeln!(
+            text,
+            "vptx has no ordinary PTX that replaces this instruction on {target}."
+        );
     };
     match &single.costs {
-        None => writeln!(text, "It was not measured on {target}; as ordinary PTX it is:\n")?,
+        None => {
+            writeln!(text, "The cost on {target} was not measured. The same in ordinary PTX:\n")?;
+        }
         Some(costs) => {
-            let keep = if single.is_better_kept { "Keep it: " } else { "As ordinary PTX: " };
+            let keep = if single.is_better_kept { "Keep this instruction: " } else { "" };
             writeln!(text, "{keep}{costs}.\n")?;
         }
     }

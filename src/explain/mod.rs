@@ -177,14 +177,17 @@ fn write_mnemonic(stream: &mut String, mnemonic: Mnemonic, target: Target) -> fm
     writeln!(stream, "{}", video::prose(mnemonic.family()))?;
     let deviations = video::deviations(mnemonic.family());
     writeln!(stream, "## Under ptxas\n")?;
-    if deviations.is_empty() {
-        writeln!(stream, "The code of ptxas computes what the manual says.\n")?;
-    } else {
-        writeln!(stream, "Some forms give other results; see `vptx explain C1` and so on:\n")?;
+    if let Some(first) = deviations.first() {
+        writeln!(
+            stream,
+            "Some forms give results other than the manual's; see `vptx explain {first}` and so on:\n"
+        )?;
         for deviation in deviations {
             writeln!(stream, "    {deviation}  {}", deviation.title())?;
         }
         writeln!(stream)?;
+    } else {
+        writeln!(stream, "The code of ptxas computes what the manual says.\n")?;
     }
     let example = video::example(mnemonic);
     let [a, b, c] = example.inputs;

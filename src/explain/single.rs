@@ -36,7 +36,7 @@ impl Single {
         let mut text = format!("// {instruction}\n");
         // Writing to a string does not fail.
         if let Some(costs) = &self.costs {
-            let keep = if self.is_better_kept { "keep it: " } else { "" };
+            let keep = if self.is_better_kept { "keep this instruction: " } else { "" };
             let _ = writeln!(text, "// {keep}{costs}");
         }
         let differs: Vec<&str> = Semantics::ALL
@@ -45,7 +45,11 @@ impl Single {
             .map(Semantics::text)
             .collect();
         if !differs.is_empty() {
-            let _ = writeln!(text, "// as {semantics}; not as {}", differs.join(", "));
+            let _ = writeln!(
+                text,
+                "// has the results of {semantics}; on some inputs, not those of {}",
+                differs.join(" or ")
+            );
         }
         for line in &self.lines {
             let _ = writeln!(text, "{line}");
@@ -66,14 +70,15 @@ fn costs(
     // The cost was measured with registers. Constants do not increase it.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let assembler = Target::assembler(&[target]);
-    let native =
-        format!("{assembler} emits {most}{ptxas} machine instruction{plural} for it on {target}");
+    let native = format!(
+        "{assembler} emits {most}{ptxas} machine instruction{plural} for this instruction on {target}"
+    );
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
         // The figure is the maximum of the whole class.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
-            format!("{native}, and at most {rewritten} for this PTX")
+            format!("{native}, and at most {rewritten} for the PTX below")
         }
-        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} for this PTX"),
-        None => format!("{native}; this PTX was not measured"),
+        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} for the PTX below"),
+        None => format!("{native}; the PTX below was not measured"),
     })
 }

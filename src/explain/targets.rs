@@ -17,9 +17,11 @@ pub(crate) fn page(word: &str) -> Option<String> {
         };
     }
     let costs = match target.costs() {
-        Some(own) if own == target => "The costs of instructions are measured for it.".into(),
-        Some(other) => format!("Those of {other} stand for it."),
-        None => String::from("They are not measured."),
+        Some(own) if own == target => {
+            "The costs of instructions were measured on this target.".into()
+        }
+        Some(other) => format!("vptx uses the costs that were measured on {other}."),
+        None => String::from("No costs of instructions are known for this target."),
     };
     let _ = writeln!(text, "\n## Costs\n\n{costs}");
     Some(text)
@@ -33,7 +35,7 @@ fn plain(feature: Feature) -> String {
 /// All targets and what they have, as two tables in Markdown.
 #[doc(hidden)]
 pub fn tables() -> String {
-    let mut text = String::from("| target | since PTX | costs of |\n|---|---|---|\n");
+    let mut text = String::from("| target | since PTX | costs measured on |\n|---|---|---|\n");
     for target in Target::all() {
         let costs = target.costs().map_or(String::from("-"), |costs| costs.to_string());
         // Writing to a string does not fail.
@@ -80,13 +82,18 @@ pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::R
     if lines.is_empty() {
         return Ok(());
     }
-    let most = if instruction.has_constants() { ", at most" } else { "" };
-    writeln!(
-        text,
-        "\nMachine instructions of ptxas 13.5 (12.9 before sm_75) before and after rewriting{most}:\n"
-    )?;
+    let count = if instruction.has_constants() {
+        "The most machine instructions"
+    } else {
+        "Machine instructions"
+    };
+    writeln!(text, "\n{count} that ptxas 13.5 (12.9 before sm_75) emits:\n")?;
     for ([before, after], targets) in lines {
-        writeln!(text, "    {before:3} to {after:2} on {}", targets.join(", "))?;
+        writeln!(
+            text,
+            "    {before:3} before and {after:2} after rewriting, on {}",
+            targets.join(", ")
+        )?;
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ fn kind(modifier: Modifier) -> &'static str {
 
 /// The instructions whose forms satisfy a condition, by families.
 fn places(has: impl Fn(&Form) -> bool) -> String {
-    let mut text = String::from("Taken by:\n\n");
+    let mut text = String::from("Instructions that take it:\n\n");
     for forms in FORMS {
         let titles: Vec<&str> = forms.iter().filter(|it| has(it)).map(|form| form.title).collect();
         let names: Vec<&str> = forms[0].mnemonics.iter().map(|it| it.text()).collect();

@@ -167,7 +167,11 @@ impl Walk<'_> {
                     CompressionMethod::ZSTD => {
                         Box::new(StreamingDecoder::new(reader).map_err(broken)?)
                     }
-                    other => return Err(broken(format!("it is packed as {other}"))),
+                    other => {
+                        return Err(broken(format!(
+                            "it is packed as {other}, which vptx cannot unpack"
+                        )));
+                    }
                 };
                 Ok(Unpacked::new(found.verifying_reader(unpacked), &self.budget))
             };
@@ -248,7 +252,7 @@ impl Walk<'_> {
                 let mut whole = SpooledTempFile::new(SPOOLED);
                 if copy(&mut all.take(NESTED + 1), &mut whole)? > NESTED {
                     let reason =
-                        format!("it is inside another one and has more than {NESTED} bytes");
+                        format!("it is inside another archive and has more than {NESTED} bytes");
                     return Err(ExtractError::Archive { reason });
                 }
                 self.zip(&mut whole, member, depth)

@@ -44,8 +44,7 @@ impl Budget {
         let before = self.unpacked.load(Relaxed);
         self.unpacked.store(before.saturating_add(bytes), Relaxed);
         if self.is_spent() {
-            let why = "what is in the file is more than {} times as large when it is unpacked: \
-                       the rest is not read";
+            let why = "unpacked, the file has more than {} times its size: the rest is not read";
             return Err(io::Error::other(why.replace("{}", &RATIO.to_string())));
         }
         Ok(())

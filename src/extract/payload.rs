@@ -29,7 +29,7 @@ pub(super) fn unpack(
                 return Err(too_large(length));
             }
             if length > LZ4_RATIO * (payload.len() as u64 + 16) {
-                return Err(corrupt("it is shorter than its text needs".into()));
+                return Err(corrupt("its packed data are too short for the stated size".into()));
             }
             budget.spend(length)?;
             let mut text = vec![0; length as usize];

@@ -112,11 +112,13 @@ impl FromStr for Program {
             }
             if let Some(name) = line.strip_suffix(':') {
                 let found = Stage::ALL.into_iter().find(|stage| stage.text() == name);
-                stage = Some(found.ok_or_else(|| syntax(format!("`{name}` is no stage")))?);
+                stage = Some(found.ok_or_else(|| syntax(format!("`{name}` is not a stage")))?);
                 continue;
             }
             let Some(stage) = stage else {
-                return Err(syntax("a stage must come first".into()));
+                return Err(syntax(
+                    "a line that names a stage must come before the first step".into(),
+                ));
             };
             let (value, range, op) = step(line).map_err(syntax)?;
             if value.index() != steps.len() {
@@ -141,16 +143,17 @@ fn step(line: &str) -> Parsed<(Value, Range, Op)> {
 fn value(text: &str) -> Parsed<Value> {
     let digits = text.trim().strip_prefix('%');
     let number = digits.and_then(|digits| digits.parse().ok());
-    number.map(Value).ok_or_else(|| format!("`{}` is no value", text.trim()))
+    number.map(Value).ok_or_else(|| format!("`{}` is not a value such as `%3`", text.trim()))
 }
 
 fn number<T: FromStr>(text: &str) -> Parsed<T> {
-    text.trim().parse().map_err(|_| format!("`{}` is no number", text.trim()))
+    text.trim().parse().map_err(|_| format!("`{}` is not a number", text.trim()))
 }
 
 fn range(text: &str) -> Parsed<Range> {
-    let (min, max) =
-        text.split_once("..").ok_or_else(|| format!("`{}` is no range", text.trim()))?;
+    let (min, max) = text
+        .split_once("..")
+        .ok_or_else(|| format!("`{}` is not a range such as `0..255`", text.trim()))?;
     Ok(Range::new(number(min)?, number(max)?))
 }
 
@@ -197,7 +200,7 @@ fn operation(text: &str) -> Parsed<Op> {
         }
         _ => match Compare::ALL.iter().find(|compare| compare_name(**compare) == name) {
             Some(&compare) => pair().map(|(x, y)| Op::Compare(compare, x, y)),
-            None => Err(format!("`{name}` is no operation")),
+            None => Err(format!("`{name}` is not an operation")),
         },
     }
 }

@@ -19,10 +19,10 @@ pub struct VerifyError {
 #[non_exhaustive]
 pub enum VerifyErrorKind {
     /// An operand is not the value of an earlier step.
-    #[error("{0} is not computed yet")]
+    #[error("{0} is used before it is computed")]
     NotComputed(Value),
     /// An extract has a width outside 1 to 64 bits, or a lowest bit above 64.
-    #[error("cannot take {width} bits from bit {low}")]
+    #[error("cannot extract {width} bits from bit {low}")]
     Extract {
         /// Lowest bit taken.
         low: u8,
@@ -33,10 +33,10 @@ pub enum VerifyErrorKind {
     #[error("the shift amount lies in {0}, not in 0..32")]
     ShiftAmount(Range),
     /// A range whose least value is above its greatest value.
-    #[error("{0} is empty")]
+    #[error("the range {0} is empty")]
     EmptyRange(Range),
     /// An insert has no bits, or bits outside the 32-bit word.
-    #[error("cannot put {width} bits at bit {low}")]
+    #[error("cannot insert {width} bits at bit {low} of a 32-bit word")]
     Insert {
         /// Lowest bit replaced.
         low: u8,
@@ -44,7 +44,7 @@ pub enum VerifyErrorKind {
         width: u8,
     },
     /// The base of an insert may be other than a 32-bit word.
-    #[error("only a 32-bit word can be inserted into")]
+    #[error("the base of an insert must be a 32-bit word")]
     InsertBase,
     /// The stated range does not hold all results.
     #[error("the result lies in {found}, not in {stated}")]
@@ -55,7 +55,7 @@ pub enum VerifyErrorKind {
         stated: Range,
     },
     /// A range is empty, or goes beyond plus or minus two to the power of [`MAX_BITS`].
-    #[error("the range {0} is not allowed")]
+    #[error("the range {0} is empty or exceeds plus or minus 2^{MAX_BITS}")]
     TooWide(Range),
     /// There is no step, or the last value may be other than a 32-bit word.
     #[error("the last value must be a 32-bit word")]

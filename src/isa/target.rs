@@ -76,7 +76,7 @@ features! {
     /// `cvt.pack` to halves is as fast as a sum.
     FastPack "fast `cvt.pack`",
     /// A dot product takes its constants from registers only.
-    DotOfRegisters "dot products of registers only",
+    DotOfRegisters "dot products with constants in registers only",
     /// One machine instruction computes a minimum or maximum of a sum, or of another minimum or
     /// maximum of the same kind.
     FusedExtrema "a minimum of a sum in one machine instruction",
@@ -89,7 +89,7 @@ features! {
     /// `sad` takes several machine instructions.
     EmulatedSad "`sad` in three machine instructions",
     /// ptxas may join two constants of a basic block, and move one of them into a register.
-    JoinedConstants "joined constants",
+    JoinedConstants "constants of a basic block joined by ptxas",
     /// Scalar video instructions are machine instructions.
     NativeScalars "scalar video instructions in hardware",
     /// ptxas 13 makes the machine code. Costs of other targets come from ptxas 12.9.

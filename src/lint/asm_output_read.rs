@@ -41,7 +41,7 @@ fn finding(
     let help = match subject.asm().convention() {
         Convention::C => "`\"+r\"` declares an operand that is read and written",
         Convention::Llvm => {
-            "an input with the number of the output as its constraint gives it a value"
+            "an input whose constraint is the number of the output gives the output a value"
         }
         Convention::Mlir => "`read_write_args` has the operands that are read and written",
         Convention::Rust => "`inout(reg32)` declares an operand that is read and written",

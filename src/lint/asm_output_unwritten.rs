@@ -124,6 +124,6 @@ fn finding(name: &str, place: Span, written: Written) -> Diagnostic {
         _ => format!("some path through the `asm` does not write the output `{name}`"),
     };
     Diagnostic::new(Code::AsmOutputUnwritten, place, message)
-        .label("its value is arbitrary then")
+        .label("its value is arbitrary if nothing writes it")
         .help("`\"+r\"` declares an operand that keeps its value where nothing writes it")
 }

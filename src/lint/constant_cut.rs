@@ -13,9 +13,9 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let mut diagnostic =
         Diagnostic::new(Code::ConstantCut, *first, "the constant is wider than 32 bits")
             .label(format!("only its low 32 bits are used: {kept}"))
-            .help(format!("write `{kept}` if you mean that"));
+            .help(format!("write `{kept}` if you mean this value"));
     for (other, kept) in others {
-        diagnostic = diagnostic.related(*other, format!("and this one: {kept}"));
+        diagnostic = diagnostic.related(*other, format!("this constant, too: {kept}"));
     }
     let title = match others {
         [] => format!("write `{kept}`"),

@@ -32,7 +32,8 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let label = label(&groups, most);
     let groups: Vec<String> = groups.iter().map(|group| group.text(most)).collect();
     let ptxas = Target::assembler(targets);
-    let message = format!("emulated: {ptxas} emits {}", groups.join("; "));
+    let message =
+        format!("`{}` is emulated: {ptxas} emits {}", instruction.mnemonic(), groups.join("; "));
     let sequence = sequence.for_registers(place.registers);
     let block = memo.block(place.statement, instruction, &sequence);
     let help = help(&block, same);
@@ -56,7 +57,8 @@ pub(super) fn label(groups: &[TargetGroup], most: &str) -> String {
 pub(super) fn help(block: &str, same: bool) -> String {
     let mut help = format!("an equivalent:\n{}", shown(block));
     if !same {
-        help += "\nit computes the result of ptxas 13; the manual or older ptxas differ";
+        help += "\nit computes what ptxas 13 does; on some inputs, the manual or older releases of \
+                 ptxas give another result";
     }
     help
 }
@@ -76,8 +78,8 @@ impl TargetGroup {
         let (ptxas, targets) = (self.ptxas, targets.join(", "));
         let native = format!("{most}{ptxas} machine instructions on {targets}");
         match self.written {
-            Some(written) => format!("{native}, an equivalent of {written} exists"),
-            None => format!("{native}, an equivalent is estimated to need fewer"),
+            Some(written) => format!("{native}, and ordinary PTX needs {written}"),
+            None => format!("{native}, and ordinary PTX is estimated to need fewer"),
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::syntax::TokenKind;
 pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     let asm = subject.asm();
     let count = || match asm.operands.len() {
-        0 => "it has no operands".to_string(),
-        1 => "it has one operand, number 0".to_string(),
-        count => format!("it has {count} operands, numbered from 0; outputs come first"),
+        0 => "the `asm` has no operands".to_string(),
+        1 => "the `asm` has one operand, number 0".to_string(),
+        count => format!("the `asm` has {count} operands, numbered from 0; outputs come first"),
     };
     let missing = |name: &str, span: Span| {
         let message = format!("the `asm` has no operand `{name}`");

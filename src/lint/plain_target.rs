@@ -17,14 +17,15 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     });
     let (target, family, own, other) = shorter?;
     let message = format!(
-        "longer than for {family}: at best {} on {target}, and {other} on {family}",
+        "`{}` is longer than on {family}: at best {} on {target}, and {other} on {family}",
+        instruction.mnemonic(),
         counted(own.written()),
     );
     let more = Feature::ALL.iter().filter(|it| family.has(**it) && !target.has(**it));
     let since = more.filter_map(|feature| feature.since()).max();
     let label = format!("ptxas 13.5 emits {}", counted(own.ptxas));
     let help = format!(
-        "with `.target {family}` and `.version {}` or higher, `vptx rewrite` has the shorter code",
+        "with `.target {family}` and `.version {}` or higher, `vptx rewrite` writes the shorter code",
         since?
     );
     Some(Diagnostic::new(Code::PlainTarget, place.statement, message).label(label).help(help))

@@ -29,7 +29,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let diagnostic = Diagnostic::new(
         Code::ReplacedDestination,
         selector,
-        format!("outside `{text}`, `{d}` does not keep its bits: it takes those of `{c}`"),
+        format!("outside `{text}`, `{d}` does not keep its bits: they come from `{c}`"),
     )
     .label("only these are computed")
     .related(third.span, "the others come from here")

@@ -28,7 +28,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         let own = names.uses_of_symbol(id).map(Use::span).find(|span| *span != symbol.name);
         let other = if before == symbol.name { own } else { Some(before) };
         if let Some(other) = other {
-            diagnostic = diagnostic.related(other, "another one");
+            diagnostic = diagnostic.related(other, "the other declaration");
         }
         if let Some(statement) = subject.tree.statement_at(symbol.name.start) {
             diagnostic = diagnostic.statement(place_of(statement));

@@ -29,7 +29,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         selector,
         "ptxas 12.9 and 13.5 read `.b1024` as a type",
     )
-    .label("a syntax error there; ptxas 11.8 accepts it");
+    .label("a syntax error for these releases; ptxas 11.8 accepts it");
     if let (Some(a_lanes), Some(b_lanes)) = swapped
         && a_lanes != ".b1024"
         && b_lanes != ".b1024"

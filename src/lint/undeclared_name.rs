@@ -38,14 +38,14 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             Role::Label => Diagnostic::new(
                 Code::UndefinedLabel,
                 it.span(),
-                format!("there is no label `{text}` in sight"),
+                format!("there is no label `{text}` in scope"),
             )
             .label("not known here")
-            .help("a label is known in the `{ }` that it stands in"),
+            .help("the scope of a label is the `{ }` that it stands in"),
             Role::Other if it.meaning().is_some() => Diagnostic::new(
                 Code::UndeclaredName,
                 it.span(),
-                format!("`{text}` is declared only later"),
+                format!("`{text}` is used before its declaration"),
             )
             .label("not known yet"),
             Role::Other => Diagnostic::new(

@@ -23,12 +23,12 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
             Some(instruction) => format!("one `{}`", instruction.mnemonic()),
             None => "one sum of products".into(),
         },
-        Outcome::Grouped(group) => format!("one block on {}", group.wider()),
+        Outcome::Grouped(group) => format!("one sequence on {}", group.wider()),
         _ => return None,
     };
     let texts: Vec<String> = groups.iter().map(|group| group.text("")).collect();
     let message =
-        format!("{count} instructions that are {whole}: {ptxas} emits {}", texts.join("; "));
+        format!("{whole} can replace {count} instructions: {ptxas} emits {}", texts.join("; "));
     // Lines that move before a loop are shown with the indentation of the block.
     let own = region.edits.get(place)?.replacement.as_str();
     let end = own.lines().last().unwrap_or_default();

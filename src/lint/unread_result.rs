@@ -22,7 +22,7 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
                 format!("nothing reads this value of `{name}`"),
             )
             .label("a result that is lost")
-            .help("ptxas removes such an instruction: read the result, or leave it out")
+            .help("ptxas removes such an instruction: read the result, or remove the instruction")
             .fix(Applicability::Unsafe, "remove the instruction", vec![removed])
             .statement(statement.span),
         );

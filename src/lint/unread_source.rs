@@ -13,7 +13,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let diagnostic = Diagnostic::new(
         Code::UnreadSource,
         operand.value,
-        format!("`{name}` is not read: no selector takes a lane of it that is written"),
+        format!("`{name}` is not read: the written lanes select no lane of `{name}`"),
     )
     .label("has no effect")
     .help(

@@ -28,7 +28,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         format!("nothing of `{c}` is kept: all lanes are written"),
     )
     .label("has no effect")
-    .help(format!("a third source must be written; `{a}` keeps no other register alive"))
+    .help(format!("the syntax requires a third source; write `{a}`, which is live here anyway"))
     .fix(
         Applicability::Safe,
         format!("write `{a}`"),

@@ -71,13 +71,15 @@ fn finding(
     }
     let is_sum = modifiers.iter().any(|(_, modifier)| modifier.text(source) == ".add");
     Some(if is_sum {
-        diagnostic.help(format!("`mov.b32 {name}, 0;` before starts the sum at 0"))
+        diagnostic.help(format!(
+            "insert `mov.b32 {name}, 0;` before this instruction to start the sum at 0"
+        ))
     } else if instruction.form().sources == Sources::Scalar {
         diagnostic
     } else {
         diagnostic.help(format!(
-            "the lanes that the mask leaves out come from the third source: `mov.b32 {name}, 0;` \
-             before makes them 0"
+            "the lanes that the mask leaves out come from the third source: insert \
+             `mov.b32 {name}, 0;` before this instruction to make them 0"
         ))
     })
 }

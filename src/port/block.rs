@@ -140,10 +140,12 @@ impl Block {
         only_video(asm, subject)?;
         only_words(source, asm)?;
         if asm.operands.is_empty() {
-            return Err(Refusal::new("it has no operands"));
+            return Err(Refusal::new("the `asm` has no operands"));
         }
         if asm.operands.len() > MOST || subject.statements().nth(MOST).is_some() {
-            return Err(Refusal::new(format!("it has more than {MOST} operands or instructions")));
+            return Err(Refusal::new(format!(
+                "the `asm` has more than {MOST} operands or instructions"
+            )));
         }
         if let Some((name, span)) = asm.unknown_operands().next() {
             let reason = format!("the `asm` has no operand `{name}`");
@@ -201,9 +203,9 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     for statement in subject.statements() {
         let what = match statement.kind() {
             StatementKind::Instruction(it) if it.guard().is_some() => {
-                "its instruction is guarded by a predicate"
+                "the instruction has a guard predicate"
             }
-            StatementKind::Label(_) => "it has a label",
+            StatementKind::Label(_) => "the `asm` has a label",
             _ => continue,
         };
         return refusal(statement.tokens()[0].span(), what.into());
@@ -226,8 +228,8 @@ fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
         let mut others = names.filter(|name| !matches!(*name, "" | "\"cc\""));
         if let Some(name) = others.next() {
             let reason = match name {
-                "\"memory\"" => "its clobber `\"memory\"` orders accesses to memory".to_string(),
-                _ => format!("a function cannot stand for the clobber `{name}`"),
+                "\"memory\"" => "the clobber `\"memory\"` orders accesses to memory".to_string(),
+                _ => format!("a function call cannot replace the clobber `{name}`"),
             };
             return Err(Refusal::at(span, reason));
         }
@@ -263,7 +265,9 @@ fn operands(asm: &Asm<'_>) -> Result<(Vec<Variable>, Vec<usize>), Refusal> {
             let is_output = asm.operands.get(tied).is_some_and(|it| it.output);
             let of_tied = of_operand.get(tied).copied().filter(|_| is_output);
             let Some(variable) = of_tied.filter(|&it| variables[it].initial.is_none()) else {
-                return refusal(format!("`\"{constraint}\"` names no output without a value"));
+                return refusal(format!(
+                    "`\"{constraint}\"` must name an output that has no initial value yet"
+                ));
             };
             variables[variable].initial = Some(at);
             of_operand.push(variable);
@@ -311,7 +315,7 @@ impl<'a> Reader<'a> {
             context.declare(&operand.placeholder, kind, beyond);
         }
         if !subject.has_pairs() {
-            return Err(Refusal::new("a brace of the PTX has no partner"));
+            return Err(Refusal::new("a brace of the PTX has no counterpart"));
         }
         let mut open = Vec::new();
         for statement in subject.tree.all_statements() {
@@ -355,11 +359,11 @@ impl<'a> Reader<'a> {
         let ty = match subject.text(ty.span()) {
             known @ (".u32" | ".s32" | ".b32") => known,
             other => {
-                return refusal(ty.span(), &format!("its register is `{other}`, not of 32 bits"));
+                return refusal(ty.span(), &format!("the register is `{other}`, not of 32 bits"));
             }
         };
         if !more.is_empty() || subject.has_error(statement) {
-            return refusal(last.span(), "the declaration is not plain");
+            return refusal(last.span(), "the declaration is not of the form `.reg .b32 a, b<4>;`");
         }
         let kind = SymbolKind::Register(ty);
         for name in declaration.names() {
@@ -367,7 +371,12 @@ impl<'a> Reader<'a> {
             match (name.tokens().len(), name.count()) {
                 (1, None) => context.declare(text, kind, span),
                 (4, Some(count)) => context.declare_range(text, count, kind, span),
-                _ => return refusal(last.span(), "the declaration is not plain"),
+                _ => {
+                    return refusal(
+                        last.span(),
+                        "the declaration is not of the form `.reg .b32 a, b<4>;`",
+                    );
+                }
             }
         }
         Ok(())
@@ -389,7 +398,7 @@ impl<'a> Reader<'a> {
                 let place = asm.source_span(error.span);
                 return Err(Refusal::at(place, format!("{}: {message}", error.code)));
             }
-            (None, None) => return Err(Refusal::new("it has no legal instruction")),
+            (None, None) => return Err(Refusal::new("the PTX has no legal instruction")),
         };
         let whole = tokens[0].span().to(tokens[tokens.len() - 1].span());
         let place = asm.source_span(whole);
@@ -426,7 +435,7 @@ impl<'a> Reader<'a> {
     ) -> Result<usize, Refusal> {
         let name = register.name();
         let Some(symbol) = context.resolve(name) else {
-            let reason = format!("it does not declare `{}`", self.asm.spelled(name));
+            let reason = format!("the `asm` does not declare `{}`", self.asm.spelled(name));
             return Err(Refusal::at(place, reason));
         };
         let at = symbol.span.start as usize;

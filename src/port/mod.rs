@@ -127,12 +127,12 @@ fn replacement(
     header: &mut Header,
 ) -> Result<String, Refusal> {
     if asm.is_in_string() {
-        return Err(Refusal::new("it stands in a string"));
+        return Err(Refusal::new("the `asm` is inside a string"));
     }
     let block = Block::read(source, asm, subject, header)?;
     let text = asm.span.text(source);
     if text.contains(UNDECODABLE) || asm.text.contains(UNDECODABLE) {
-        return Err(Refusal::new("it has bytes that are not UTF-8"));
+        return Err(Refusal::new("the `asm` has bytes that are not UTF-8"));
     }
     Ok(write::text(source, asm, &block, header))
 }

@@ -21,7 +21,8 @@ pub(super) fn cost(found: &FoundInstruction, target: Target) -> Option<Hint> {
     };
     let ptxas = Target::assembler(&[target]);
     let tooltip = format!(
-        "machine instructions on {target}: {ptxas}, and the best ordinary PTX that is known"
+        "machine instructions that {ptxas} emits on {target}: for this instruction, and for the \
+         best ordinary PTX that vptx knows"
     );
     Some(Hint { at: found.statement.span.end, label, tooltip })
 }
@@ -35,7 +36,7 @@ pub(super) fn lanes(found: &FoundInstruction) -> Vec<Hint> {
         let place: Span = place?;
         let label = chosen(selector);
         let tooltip = format!(
-            "from the highest lane to the lowest; a is `{}`, b is `{}`",
+            "the lanes that the selector takes, the highest first; a is `{}`, b is `{}`",
             found.values[1], found.values[2],
         );
         Some(Hint { at: place.end, label, tooltip })

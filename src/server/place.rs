@@ -27,7 +27,7 @@ pub(super) struct NameAt<'s> {
 pub(super) enum NotRenamed {
     #[error(transparent)]
     Name(#[from] RenameError),
-    #[error("the literals of the `asm` statement cannot express that")]
+    #[error("the string literals of the `asm` statement cannot hold the new name")]
     Literals,
 }
 

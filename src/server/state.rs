@@ -234,12 +234,14 @@ impl Server {
                 message: "the request was cancelled".into(),
                 data: None,
             }),
-            Phase::New if method != "initialize" => {
-                Err(failure(ErrorCode::ServerNotInitialized, "initialize comes first"))
-            }
-            Phase::ShutDown | Phase::Ended(_) => {
-                Err(failure(ErrorCode::InvalidRequest, "the server is shut down"))
-            }
+            Phase::New if method != "initialize" => Err(failure(
+                ErrorCode::ServerNotInitialized,
+                "the first request must be `initialize`",
+            )),
+            Phase::ShutDown | Phase::Ended(_) => Err(failure(
+                ErrorCode::InvalidRequest,
+                "the server has shut down and takes no requests",
+            )),
             Phase::New | Phase::Running => self.answer(&method, params),
         };
         Response { id, response_result }
@@ -261,7 +263,7 @@ impl Server {
 
     fn initialize(&mut self, value: &Value) -> Answer {
         if self.phase != Phase::New {
-            return Err(failure(ErrorCode::InvalidRequest, "the server is initialized"));
+            return Err(failure(ErrorCode::InvalidRequest, "the server is already initialized"));
         }
         let can = |path: &str| value.pointer(&format!("/capabilities/{path}"));
         let offered = can("general/positionEncodings").and_then(Value::as_array);

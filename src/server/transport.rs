@@ -52,7 +52,7 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
 /// it.
 fn message(value: Value) -> Result<Message, serde_json::Error> {
     let Value::Object(mut parts) = value else {
-        return Err(serde_json::Error::custom("it is no object"));
+        return Err(serde_json::Error::custom("it is not a JSON object"));
     };
     if !parts.get("method").is_some_and(Value::is_string) {
         return serde_json::from_value(Value::Object(parts));
@@ -67,6 +67,6 @@ fn message(value: Value) -> Result<Message, serde_json::Error> {
 
 /// The answer to input that is no message. It is a notification, as the input may not be a request.
 fn refusal(error: &serde_json::Error) -> Message {
-    let params = json!({ "type": 1, "message": format!("vptx: no valid message: {error}") });
+    let params = json!({ "type": 1, "message": format!("vptx: invalid message: {error}") });
     Message::Notification(Notification::new("window/logMessage".into(), params))
 }

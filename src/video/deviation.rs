@@ -43,19 +43,19 @@ macro_rules! deviations {
 
 deviations! {
     C1 "A merge into `.h1` takes the upper half of the result" "\
-The manual puts the low 16 bits of the result into the part that the destination
-selector names. The code of ptxas 11.0 to 13.2 does so for every part but `.h1`,
-which receives bits 16 to 31 of the result, and so does that of the driver of
-CUDA 13.0. From 13.3 on, ptxas follows the manual.
+The manual puts the low 16 bits of the result into `.h1` of the destination. The code
+of ptxas 11.0 to 13.2, and that of the driver of CUDA 13.0, puts bits 16 to 31 of the
+result there. All other parts receive what the manual says, and from 13.3 on, ptxas
+follows the manual for `.h1` as well.
 
-To be safe with both, merge into `.h0` and swap the halves of `c` before and of
-`d` after. In place of the last line:
+For the manual's result with every ptxas, merge into `.h0`, and swap the halves of `c`
+before and those of `d` after. Write this in place of the example below:
 
     prmt.b32 t, c, 0, 0x1032;
     vadd.u32.u32.u32 t.h0, a, b, t;
     prmt.b32 d, t, 0, 0x1032;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vadd.u32.u32.u32 d.h1, a, b, c;",
     C2 "`.sat` to an unsigned word has no upper limit" "\
@@ -63,14 +63,14 @@ In `vadd`, `vsub`, `vabsdiff`, `vmin` and `vmax` with `.u32` destination and no
 destination selector, the manual clamps to 0 … 0xffffffff. The code of ptxas turns
 negative results into 0, and lets results above 0xffffffff wrap around.
 
-To clamp, limit one summand to the room that the other leaves. In place of the last
-line:
+To clamp, limit one summand to the room that the other leaves. Write this in place of
+the example below:
 
     not.b32 t, b;
     min.u32 t, a, t;
     add.u32 d, t, b;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vadd.u32.u32.u32.sat d, a, b;",
     C3 "`.sat` to a part of the destination is an unsigned minimum" "\
@@ -80,24 +80,24 @@ the unsigned minimum of the result and the greatest value of that range: a
 negative result becomes the greatest value (0x7f, 0xff, 0x7fff or 0xffff), never
 the least or 0.
 
-To clamp, limit the result in a word of its own, and merge it without `.sat`. In
-place of the last line:
+To clamp, limit the result in a word of its own, and merge it without `.sat`. Write
+this in place of the example below:
 
     vsub.s32.s32.s32 t, a.b2, b.b2;
     min.s32 t, t, 127;
     vmax.s32.s32.s32 d.b2, t, -128, c;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;",
     C4 "Secondary `.min` and `.max` compare 64-bit values" "\
 The manual compares the exact result with `c`, both signed or unsigned as `.dtype`
 says. The code of ptxas compares 64-bit values: for `.s32` signed ones, for `.u32`
-unsigned ones, so that a negative result counts as larger than any `c`. Sums and
-differences, and saturated shifts, enter with their low 32 bits sign-extended.
+unsigned ones, so that a negative result counts as larger than any `c`. Of a sum, a
+difference or a saturated shift, it compares only the low 32 bits, sign-extended.
 
-To compare exact values, widen the sources. In place of the last line, with 64-bit
-`v` and `w`:
+To compare exact values, widen the sources. Write this in place of the example below,
+with 64-bit registers `v` and `w`:
 
     cvt.u64.u32 v, a;
     cvt.u64.u32 w, b;
@@ -106,67 +106,69 @@ To compare exact values, widen the sources. In place of the last line, with 64-b
     min.s64 v, v, w;
     cvt.u32.u64 d, v;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vsub.u32.u32.u32.min d, a, b, c;",
     C5 "Saturated shifts into a part clamp to the word" "\
 In `vshl` and `vshr` with `.sat` and a destination selector, the manual clamps to
 the range of the part. The code of ptxas clamps to the range of the whole word and
-then cuts the part out of it. Without `.sat`, a left shift enters a secondary
-`.min` or `.max` with 64 bits instead of the manual's 34.
+then cuts the part out of it. After a left shift without `.sat`, a secondary `.min`
+or `.max` compares 64 bits of the shifted value, where the manual compares 34.
 
-To clamp to the part, limit the shifted word and merge it then. In place of the last
-line:
+To clamp to the part, limit the shifted word, and merge it in a second instruction.
+Write this in place of the example below:
 
     vshl.u32.u32.u32.sat.clamp t, a, b;
     vmin.u32.u32.u32 d.b0, t, 255, c;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vshl.u32.u32.u32.sat.clamp d.b0, a, b, c;",
     C6 "`vset` with `.min` or `.max` reads `c` by the first source's type" "\
-The manual makes result and `c` of `vset` unsigned. The code of ptxas compares
-them as signed when the type of `a` is `.s32`.
+The manual compares the result of `vset` with `c` as unsigned words. The code of ptxas
+compares them as signed words when the type of `a` is `.s32`.
 
-To compare unsigned, do it in an instruction of its own. In place of the last line:
+To compare them as unsigned words, use a second instruction. Write this in place of the
+example below:
 
     vset.s32.s32.lt t, a, b;
     max.u32 d, t, c;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vset.s32.s32.lt.max d, a, b, c;",
     C7 "`vmad` multiplies words as signed" "\
-The manual multiplies the extended sources exactly. The code of ptxas multiplies
-signed 32-bit values into 64 bits: a whole `.u32` word of 0x80000000 or more counts
-as negative. The low 32 bits of the sum are the same, so this shows with `.shr7`,
-`.shr15` or `.sat` only: `.sat` clamps such a sum to 0 as a signed value, unless a
-scale has shifted it as 64 unsigned bits before, which makes it large.
+The manual multiplies the extended sources exactly. The code of ptxas reads them as
+signed 32-bit values and takes the 64-bit product: a whole `.u32` word of 0x80000000
+or more counts as negative. The low 32 bits of the sum are the same, so results differ
+only with `.shr7`, `.shr15` or `.sat`. Without a scale, `.sat` clamps a negative sum to
+0. A scale first shifts it as 64 unsigned bits, so that `.sat` then finds a large value.
 
-To multiply unsigned words, take all 64 bits of the product. In place of the last
-line, with a 64-bit `w`:
+To multiply unsigned words, take all 64 bits of the product. Write this in place of the
+example below, with a 64-bit register `w`:
 
     mul.wide.u32 w, a, b;
     shr.u64 w, w, 15;
     cvt.u32.u64 d, w;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vmad.u32.u32.u32.shr15 d, a, b, 0;",
     C8 "`vmad` always sign-extends `c`" "\
-The manual extends `c` by the sign of the final result, which is unsigned when both
-sources are `.u32` and nothing is negated. The code of ptxas sign-extends it
-always. As with C7, scale or `.sat` show it.
+The manual extends `c` with its sign if the final result is signed, and with zeros if
+it is unsigned: when both sources are `.u32` and nothing is negated. The code of ptxas
+always extends `c` with its sign. As for C7, results differ only with `.shr7`,
+`.shr15` or `.sat`.
 
-To clamp an unsigned sum, limit the product to the room that `c` leaves. In place of
-the last line:
+To clamp an unsigned sum, limit the product to the room that `c` leaves. Write this in
+place of the example below:
 
     vmad.u32.u32.u32 t, a.b0, b.b0, 0;
     not.b32 u, c;
     min.u32 t, t, u;
     add.u32 d, t, c;
 
-The line that shows it:
+An example, with inputs on which the results differ:
 
     vmad.u32.u32.u32.sat d, a.b0, b.b0, c;",
 }

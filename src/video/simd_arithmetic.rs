@@ -145,10 +145,10 @@ receive their result, ",
             " by `.dtype` when `.sat` is written, and
 the other lanes come from `c`. With `.add`, `d` is `c` plus the sum of the exact
 results of the lanes in the mask. `.sat` and `.add` exclude each other, and `c`
-is always there. ",
+is always required. ",
             $avrg,
-            " rounds halves away from zero for sums of zero and more,
-towards minus infinity below.
+            " rounds halves away from zero if the sum is zero or more,
+and towards minus infinity if it is negative.
 "
         )
     };

@@ -145,7 +145,7 @@ pub(crate) enum ContentError {
     /// The message of the system.
     #[error("{0}")]
     System(String),
-    #[error("it has more than {0} bytes (--max-image)")]
+    #[error("it has more than {0} bytes; --max-image raises this limit")]
     TooLarge(u64),
     #[error("it is neither PTX nor a binary or an archive")]
     Other,

@@ -19,7 +19,7 @@ pub(crate) enum FileError {
     #[error("`{0}` is larger than the limit of 4 GiB")]
     TooLarge(String),
     /// Two texts of binaries would be written to the same file.
-    #[error("`{text}`: another text has the file `{name}`")]
+    #[error("`{text}` is not written: another text has the file name `{name}`")]
     Taken { text: String, name: String },
 }
 

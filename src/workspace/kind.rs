@@ -80,7 +80,7 @@ impl FromStr for LanguageName {
 /// Why an argument does not give the language of an ending.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum InvalidExtension {
-    #[error("`{0}` is not the ending of a name; write one such as `inc`")]
+    #[error("`{0}` is not the ending of a file name; write one such as `inc`")]
     Ending(String),
     #[error("`{0}` names no language; write `{0}=cuda`")]
     NoLanguage(String),

@@ -367,7 +367,7 @@ pub(crate) enum WrongSettings {
     NoPaths,
     #[error("extension: {0}")]
     Extension(#[from] InvalidExtension),
-    #[error("format.{key} = {value}: it must be from {min} to {max}")]
+    #[error("format.{key} = {value}: the value must be from {min} to {max}")]
     Number { key: &'static str, value: usize, min: usize, max: usize },
 }
 

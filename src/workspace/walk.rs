@@ -14,8 +14,8 @@ use super::settings::matches;
 
 #[derive(Debug, Args)]
 pub(crate) struct WalkArguments {
-    /// Skip such files in directories; the pattern is that of .gitignore, relative
-    /// to the current directory; may be repeated
+    /// In directories, skip files that match the pattern, which is as in .gitignore and
+    /// relative to the current directory; the option may be repeated
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
 

@@ -363,7 +363,7 @@ fn groups_are_reported() {
     assert!(
         found[0]
             .message
-            .starts_with("4 instructions that are one block on halves: ptxas 13.5 emits "),
+            .starts_with("one sequence on halves can replace 4 instructions: ptxas 13.5 emits "),
         "{}",
         found[0].message
     );

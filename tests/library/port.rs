@@ -141,7 +141,7 @@ fn registers_of_blocks_are_locals() {
     }
     // A register is unknown after the block that declares it.
     let gone = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; } vadd.u32.u32.u32 %0, t, 1;" : "=r"(d) : "r"(a))"#;
-    assert_eq!(reason(gone), "it does not declare `t`");
+    assert_eq!(reason(gone), "the `asm` does not declare `t`");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn statements_may_be_long() {
     let source = format!("void f() {{ asm(\"{body}\" : \"+r\"(d)); }}");
     assert_eq!(ported(&source).0.replaced, 1);
     let longer = format!("asm(\"{body}{body}\" : \"+r\"(d))");
-    assert_eq!(reason(&longer), "it has more than 256 operands or instructions");
+    assert_eq!(reason(&longer), "the `asm` has more than 256 operands or instructions");
     // The time is linear in the size of the source.
     let inputs = vec!["\"r\"(a)"; 40_000].join(", ");
     let huge = format!("asm(\"{}\" : \"+r\"(d) : {inputs})", "vadd %0, %0, 1; ".repeat(40_000));

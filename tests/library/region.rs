@@ -550,7 +550,7 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
                 let instruction = fusion.instruction.as_ref().expect("one");
                 format!("one `{}`", instruction.mnemonic().text())
             }
-            Outcome::Grouped(group) => format!("one block on {}", group.wider()),
+            Outcome::Grouped(group) => format!("one sequence on {}", group.wider()),
             _ => {
                 assert_eq!(found.code, Code::EmulatedInstruction);
                 continue;
@@ -565,8 +565,8 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
         let (ptxas, new): (u32, u32) =
             (costs().map(|cost| cost.ptxas).sum(), costs().map(|cost| cost.rewritten).sum());
         let message = format!(
-            "{members} instructions that are {kind}: ptxas 13.5 emits {ptxas} machine \
-             instructions on sm_{target}, an equivalent of {new} exists"
+            "{kind} can replace {members} instructions: ptxas 13.5 emits {ptxas} machine \
+             instructions on sm_{target}, and ordinary PTX needs {new}"
         );
         assert_eq!(found.message, message);
         let [fix] = &found.fixes[..] else { panic!("one fix") };
@@ -693,8 +693,8 @@ fn rules_and_targets_choose_regions() {
     assert_eq!(places(&text, &costs(&[30])), [""; 0]);
     // A single sequence must be cheaper on all targets.
     let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
-    assert!(message(&[75, 90]).contains(" on sm_75, sm_90, an equivalent"));
-    assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, an equivalent"));
+    assert!(message(&[75, 90]).contains(" on sm_75, sm_90, and ordinary PTX"));
+    assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, and ordinary PTX"));
     // `max.s16x2` is the best sequence on sm_90, but older targets do not have it.
     let halves =
         kernel("vmax.s32.s32.s32 d.h0, a.h0, b.h0, c;\nvmax.s32.s32.s32 d.h1, a.h1, b.h1, d;");

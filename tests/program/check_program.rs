@@ -201,7 +201,7 @@ fn costs_are_noted_for_a_target() {
     folder.write("c.ptx", "vmin4.u32.u32.u32 d, a, b, c;\n");
     for (target, after) in [("sm_120", 5), ("sm_120a", 1), ("sm_120a,sm_120", 5)] {
         let run = concise(&folder, &["c.ptx", "--costs", "--target", target]);
-        let noted = format!("an equivalent of {after} exists");
+        let noted = format!("ordinary PTX needs {after}");
         assert!(run.stdout.contains(&noted), "{target}: {}", run.stdout);
     }
     // Two instructions with one sequence.
@@ -257,7 +257,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
         assert_eq!(fixed(arguments).0, source, "{arguments:?}");
     }
     let shown = concise(&folder, &["--costs", "--target", "sm_90"]);
-    assert!(shown.stdout.contains("on sm_90, an equivalent of"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("on sm_90, and ordinary PTX needs"), "{}", shown.stdout);
     // `min.u16x2` exists since sm_90.
     let (text, said) = fixed(&["--target", "sm_90,sm_120", "k.cu"]);
     assert!(text.contains("min.u16x2"), "{said}{text}");
@@ -417,7 +417,7 @@ fn findings_and_a_summary() {
        ·                                   ─┬
        ·                                    ╰── no such operand
        ╰────
-      help: it has 3 operands, numbered from 0; outputs come first
+      help: the `asm` has 3 operands, numbered from 0; outputs come first
 
     3 errors and 2 warnings in 5 video instructions of 2 files
     2 fixable with --fix
@@ -481,7 +481,7 @@ fn formats_report_the_same_findings() {
     ::warning file=differs.ptx,line=1,endLine=1,col=1,endColumn=21,title=V501 result-differs::the code of ptxas can give another result than the manual (C2)%0Aa=0x00000001, b=0xffffffff%0A→ manual 0xffffffff, ptxas 13 0x00000000%0AC2: `.sat` to an unsigned word has no upper limit
     ::warning file=k.cu,line=4,endLine=4,col=39,endColumn=41,title=V403 ignored-third-operand::the third source is ignored without secondary operation or destination selector%0Aremove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `%250`
     ::error file=k.cu,line=6,endLine=6,col=14,endColumn=22,title=V104 missing-type::`vadd` needs 3 types, found 2%0Athe syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
-    ::error file=k.cu,line=8,endLine=8,col=35,endColumn=37,title=V701 missing-asm-operand::the `asm` has no operand `%253`%0Ait has 3 operands, numbered from 0; outputs come first
+    ::error file=k.cu,line=8,endLine=8,col=35,endColumn=37,title=V701 missing-asm-operand::the `asm` has no operand `%253`%0Athe `asm` has 3 operands, numbered from 0; outputs come first
     ::warning file=loose.ptx,line=1,endLine=1,col=27,endColumn=28,title=V403 ignored-third-operand::the third source is ignored without secondary operation or destination selector%0Aremove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `d`
     ::notice file=plain.ptx,line=1,endLine=1,col=20,endColumn=24,title=V408 explicit-default::`.h10` is the default
     ");
@@ -513,7 +513,7 @@ fn formats_report_the_same_findings() {
       </testcase>
       <testcase name="V701 missing-asm-operand 8:35" classname="k.cu">
         <failure type="error" message="the `asm` has no operand `%3`">k.cu:8:35: error[V701]: the `asm` has no operand `%3`
-    it has 3 operands, numbered from 0; outputs come first</failure>
+    the `asm` has 3 operands, numbered from 0; outputs come first</failure>
       </testcase>
     </testsuite>
     <testsuite name="loose.ptx" tests="1" failures="0" errors="0" skipped="0">

@@ -205,7 +205,7 @@ fn machine_instructions_that_were_not_measured_are_no_zeros() {
         )
     };
     let average = "vavrg4.u32.u32.u32 d, a, d, d;";
-    let name = "machine instructions for them";
+    let name = "machine instructions for video instructions";
     for (old, new, expected) in [
         ((72, average), (72, "add.u32 d, a, 1;"), format!("- 0 - {name}, where measured")),
         ((72, average), (90, average), format!("- 31 - {name}, where measured")),

@@ -32,7 +32,7 @@ fn texts_are_listed() {
     sm_80  8.5  lz4        92   0x728  libx.so.1!2.sm_80.ptx
     sm_90  8.5  zstd      138   0x87e  libx.so.1!3.sm_90.ptx
     -- stderr --
-    3 PTX texts in 2 fat binaries, beside 1 of machine code
+    3 PTX texts in 2 fat binaries; 1 image of machine code skipped
     ");
     let run = vptx_in(&folder.0, &["extract", "--list", "--format", "json", "libx.so.1"], b"");
     let lines: Vec<Value> =
@@ -91,9 +91,10 @@ fn texts_are_written_under_stable_names() {
     assert_eq!((again.status, again.stderr.as_str()), (0, ""));
     let same = vptx_in(&folder.0, &["extract", "libx.so.1", "libx.so.1", "-o", "two"], b"");
     assert_eq!(same.status, 2);
-    assert!(same.stderr.contains("another text has the file `two/libx.so.1.sm_75.ptx`"));
+    assert!(same.stderr.contains("another text has the file name `two/libx.so.1.sm_75.ptx`"));
     // The summary counts only texts that were written.
-    assert!(same.stderr.ends_with("\n3 PTX texts in 4 fat binaries, beside 2 of machine code\n"));
+    let said = "\n3 PTX texts in 4 fat binaries; 2 images of machine code skipped\n";
+    assert!(same.stderr.ends_with(said), "{}", same.stderr);
 }
 
 #[test]
@@ -312,7 +313,8 @@ fn a_listing_of_cuobjdump_is_read() {
     let listed = run(&["extract", "--list", "list.txt"], b"");
     let lines: Vec<&str> = listed.stdout.lines().collect();
     assert_eq!((listed.status, lines.len()), (0, 7), "{}", listed.stdout);
-    assert!(listed.stderr.contains("6 PTX texts, beside 2 of machine code"), "{}", listed.stderr);
+    let said = "6 PTX texts; 2 images of machine code skipped";
+    assert!(listed.stderr.contains(said), "{}", listed.stderr);
     let code = |text: &str| -> Vec<String> {
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
         lines.filter(|line| !line.is_empty()).map(String::from).collect()

@@ -150,7 +150,7 @@ fn wrong_settings_are_said() {
     folder.write("a.ptx", UGLY);
     for (text, said) in [
         ("[format]\nindent = 2\n", "unknown field `indent`"),
-        ("[format]\nindent-width = 99\n", "it must be from 0 to 16"),
+        ("[format]\nindent-width = 99\n", "the value must be from 0 to 16"),
         ("[format]\nline-ending = \"cr\"\n", "unknown variant `cr`"),
         ("[format\n", "TOML parse error"),
     ] {

@@ -185,7 +185,7 @@ fn fixes_are_made_in_python() {
     // A string that holds a module with a placeholder.
     folder.write("s.py", "ptx = '.version 8.0\\n.target %s\\n' % arch\n");
     let run = self::run(&folder, &["check", "s.py"], "");
-    let said = "1 text not read: 1 of a module with places to fill in\n";
+    let said = "1 text not read: 1 of a module with placeholders\n";
     assert!(run.stdout.ends_with(said), "{}", run.stdout);
     let count = |format: &str| {
         let arguments = ["check", "-q", "--statistics", "--format", format, "f.py", "m.cu"];

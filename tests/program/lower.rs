@@ -21,7 +21,7 @@ fn programs() {
     assert!(folder.read("new/a.ir").starts_with("// a.ptx:2:5: "));
     // The output cannot replace the input.
     let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "a.ptx", "a.ptx"], b"");
-    assert_eq!((run.status, &*run.stderr), (2, "vptx: `a.ptx` is the input itself\n"));
+    assert_eq!((run.status, &*run.stderr), (2, "vptx: `a.ptx` is both input and output\n"));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn llvm_functions() {
     }
     let ir = vptx_in(&folder.0, &["lower", "--emit", "ir", "--target", "x86_64", "a.ptx"], b"");
     assert_eq!((ir.status, ir.stdout.as_str()), (2, ""));
-    assert!(ir.stderr.contains("targets need --emit llvm"), "{}", ir.stderr);
+    assert!(ir.stderr.contains("--target needs --emit llvm"), "{}", ir.stderr);
     folder.write("wrong.ptx", "vmin.s32.s32 d, a, b;\n");
     assert_eq!(emit(&["wrong.ptx"]).status, 1);
     // The program makes no header or module for a binary.

@@ -809,9 +809,9 @@ fn modifiers_of_three_others_name_them() {
             .and_then(|it| it.help.clone())
     };
     for (text, why) in [
-        ("vadd.u32.u32.u32.lt d, a, b;", "it belongs to `vset`, `vset2` and `vset4`"),
-        ("vadd.u32.u32.u32.wrap d, a, b;", "it belongs to `vshl` and `vshr`"),
-        ("vadd.u32.u32.u32.shr7 d, a, b;", "it belongs to `vmad`"),
+        ("vadd.u32.u32.u32.lt d, a, b;", "`.lt` belongs to `vset`, `vset2` and `vset4`"),
+        ("vadd.u32.u32.u32.wrap d, a, b;", "`.wrap` belongs to `vshl` and `vshr`"),
+        ("vadd.u32.u32.u32.shr7 d, a, b;", "`.shr7` belongs to `vmad`"),
     ] {
         let help = help(text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!(help.split(';').next(), Some(why), "{text}");

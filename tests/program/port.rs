@@ -198,7 +198,7 @@ fn other_bytes_stay() {
     folder.write("inside.cu", &inside);
     let run = port(&folder, &["--to", "c", "inside.cu"], "");
     assert_eq!(run.status, 1);
-    assert!(run.stdout.contains("it has bytes that are not UTF-8"), "{}", run.stdout);
+    assert!(run.stdout.contains("the `asm` has bytes that are not UTF-8"), "{}", run.stdout);
     assert_eq!(fs::read(folder.0.join("inside.cu")).unwrap(), inside);
 }
 

@@ -299,12 +299,12 @@ fn a_refused_text_is_given_as_it_was() {
         let mut command = place.command(&["links", "real"], &["a.ptx"]);
         let run = command.env("VPTX_REPORT", "r.json").output().unwrap();
         assert_eq!((run.status.code(), place.text()), (Some(0), MODULE.into()));
-        let said = "ptxas a.ptx, line 3; warning : odd\nvptx: ptxas got all modules unchanged: it \
-                    refuses the new text of a module\n";
+        let said = "ptxas a.ptx, line 3; warning : odd\nvptx: ptxas got all modules unchanged: \
+                    ptxas refuses the new text of a module\n";
         assert_eq!(err(&run), said);
         let reports = place.reports("r.json");
         assert_eq!(reports[0]["inputs"][0]["rewritten"], 0);
-        assert_eq!(reports[0]["fallback"], "it refuses the new text of a module");
+        assert_eq!(reports[0]["fallback"], "ptxas refuses the new text of a module");
     }
     // If the module itself is wrong, only ptxas reports it.
     let place = Place::new("wrong", "echo bad >&2; exit 3");
@@ -343,7 +343,7 @@ fn a_ptxas_that_cannot_be_started_is_told_apart() {
     place.program("real/ptxas", "echo real");
     let mut command = place.command(&["links", "real"], &["-ias", &text]);
     let run = command.env("VPTX_REPORT", "r.json").output().unwrap();
-    let why = "it cannot be started with the new text of a module: argument list too long";
+    let why = "ptxas cannot be started with the new text of a module: argument list too long";
     let said = format!("vptx: ptxas got all modules unchanged: {why}\n");
     assert_eq!((run.status.code(), &*run.stdout, err(&run)), (Some(0), &b"real\n"[..], said));
     assert_eq!(place.reports("r.json")[0]["fallback"], why);

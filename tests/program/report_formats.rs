@@ -344,7 +344,7 @@ fn github_annotations() {
     status: 1
     -- stdout --
     ::error file=bad.ptx,line=1,endLine=1,col=5,endColumn=13,title=V104 missing-type::`vadd` needs 3 types, found 2%0Athe syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
-    ::notice file=costly.ptx,line=4,endLine=4,col=1,endColumn=31,title=V601 emulated-instruction::emulated: ptxas 13.5 emits 31 machine instructions on sm_90, an equivalent of 3 exists%0Aan equivalent:%0A{%0A    .reg .b32 %25vptx_r<3>;%0A    lop3.b32 %25vptx_r0, e, d, 0x1010101, 0x14;%0A    lop3.b32 %25vptx_r1, e, d, 0x1010101, 0xe8;%0A    shr.u32 %25vptx_r2, %25vptx_r0, 1;%0A    add.s32 d, %25vptx_r1, %25vptx_r2;%0A}
+    ::notice file=costly.ptx,line=4,endLine=4,col=1,endColumn=31,title=V601 emulated-instruction::`vavrg4` is emulated: ptxas 13.5 emits 31 machine instructions on sm_90, and ordinary PTX needs 3%0Aan equivalent:%0A{%0A    .reg .b32 %25vptx_r<3>;%0A    lop3.b32 %25vptx_r0, e, d, 0x1010101, 0x14;%0A    lop3.b32 %25vptx_r1, e, d, 0x1010101, 0xe8;%0A    shr.u32 %25vptx_r2, %25vptx_r0, 1;%0A    add.s32 d, %25vptx_r1, %25vptx_r2;%0A}
     ::warning file=odd.ptx,line=1,endLine=1,col=5,endColumn=21,title=V401 modifier-order::the modifiers are not in the documented order%0Awrite `.s32.s32.s32.sat`
     ::error file=over lines.ptx,line=1,endLine=2,title=V214 operand-kind::video instructions take no vectors%0Atheir lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`
     -- stderr --
@@ -435,7 +435,7 @@ fn junit_report() {
     </testsuite>
     <testsuite name="costly.ptx" tests="1" failures="0" errors="0" skipped="0">
       <testcase name="V601 emulated-instruction 4:1" classname="costly.ptx">
-        <system-out>costly.ptx:4:1: note[V601]: emulated: ptxas 13.5 emits 31 machine instructions on sm_90, an equivalent of 3 exists
+        <system-out>costly.ptx:4:1: note[V601]: `vavrg4` is emulated: ptxas 13.5 emits 31 machine instructions on sm_90, and ordinary PTX needs 3
     an equivalent:
     {
         .reg .b32 %vptx_r&lt;3&gt;;

@@ -58,7 +58,7 @@ fn troubles() {
     let old =
         of(&[&emit[..], &["--target", "sm_30", "vshl.u32.u32.u32.wrap d, a, b;"]].concat(), "");
     assert_eq!((old.status, old.stdout.as_str()), (1, ""));
-    assert!(old.stderr.contains("there is no ordinary PTX"), "{}", old.stderr);
+    assert!(old.stderr.contains("vptx has no ordinary PTX"), "{}", old.stderr);
     let wrong = of(&[&emit[..], &["--target", "sm_90", "vadd.u32.u32 d, a, b;"]].concat(), "");
     assert_eq!(wrong.status, 1);
 }
@@ -166,7 +166,10 @@ fn only_what_was_measured_has_a_cost() {
     );
     let old = vptx(&emit, &module("6.3", "sm_75", sat));
     assert!(!old.stdout.contains("cvt.pack"), "{}", old.stdout);
-    assert_eq!(old.stderr, "1 of 1 video instruction rewritten; the new PTX was not measured\n");
+    assert_eq!(
+        old.stderr,
+        "1 of 1 video instruction rewritten; the costs of the new PTX were not measured\n"
+    );
     // An instruction without a measured cost is counted separately.
     let average = "    vavrg4.u32.u32.u32 d, a, b, c;";
     let both = vptx(&emit, &module("6.3", "sm_75", &format!("{sat}\n{average}")));
@@ -186,8 +189,8 @@ fn only_what_was_measured_has_a_cost() {
         let arguments = ["check", "--costs", "--format", "concise", "--target", "sm_90", "-"];
         vptx(&arguments, &module(version, "sm_75", sat)).stdout
     };
-    let emits = "emulated: ptxas 13.5 emits 23 machine instructions on sm_90, an equivalent";
-    assert!(check("8.0").contains(&format!("{emits} of 6 exists")), "{}", check("8.0"));
+    let emits = "is emulated: ptxas 13.5 emits 23 machine instructions on sm_90, and ordinary PTX";
+    assert!(check("8.0").contains(&format!("{emits} needs 6")), "{}", check("8.0"));
     let old = check("6.3");
     assert!(old.contains(&format!("{emits} is estimated to need fewer")), "{old}");
 }
@@ -199,20 +202,20 @@ fn what_is_better_kept_is_told() {
         vptx(&[&arguments[..], more].concat(), "").stdout
     };
     let one = "vabsdiff4.u32.u32.u32.add d, a, b, c;";
-    let keep = "// keep it: ptxas 13.5 emits 1 machine instruction for it on sm_90; this PTX was \
-                not measured\n";
+    let keep = "// keep this instruction: ptxas 13.5 emits 1 machine instruction for this \
+                instruction on sm_90; the PTX below was not measured\n";
     assert!(of(one, &[]).contains(keep), "{}", of(one, &[]));
     // With the guard, the PTX becomes 5 machine instructions; see tests/rewrite.rs.
     let guarded = of("@p vsub.u32.u32.u32 d, a.h1, b.h1;", &[]);
-    let keep = "// keep it: ptxas 13.5 emits 3 machine instructions for it on sm_90, and at most 5 for \
-                this PTX\n";
+    let keep = "// keep this instruction: ptxas 13.5 emits 3 machine instructions for this \
+                instruction on sm_90, and at most 5 for the PTX below\n";
     assert!(guarded.contains(keep), "{guarded}");
     // If the semantics differs from ptxas', there is no advice to keep the instruction.
     let manual = of("vadd.u32.u32.u32.sat d, a, b;", &["--semantics", "manual"]);
-    assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for it"), "{manual}");
+    assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for this"), "{manual}");
     assert!(!of("vavrg4.u32.u32.u32 d, a, b, c;", &[]).contains("keep"));
     let shown = vptx(&["explain", "vabsdiff4.u32.u32.u32.add"], "").stdout;
-    assert!(shown.contains("Keep it: ptxas 13.5 emits 1 machine instruction for it"), "{shown}");
+    assert!(shown.contains("Keep this instruction: ptxas 13.5 emits 1 machine"), "{shown}");
 }
 
 /// Without its guard, ptxas' own code is shorter, and wrong.
@@ -261,11 +264,14 @@ fn several_files() {
         (&["-o", "x", "a.ptx", "missing.ptx"], "there is no file `missing.ptx`"),
         (&["-o", "x", "a.ptx", "a.ptx"], "`a.ptx` is named twice"),
         (&["-o", "a.ptx", "b/a.ptx", "b/b.ptx"], "`a.ptx` is a file"),
-        (&["-o", "a.ptx", "./a.ptx"], "is the input itself"),
-        (&["-o", ".", "a.ptx"], "is the input itself"),
+        (&["-o", "a.ptx", "./a.ptx"], "is both input and output"),
+        (&["-o", ".", "a.ptx"], "is both input and output"),
         (&["-o", "x", "a.ptx", "-"], "`<stdin>` has no file name"),
         (&["--in-place", "-"], "standard input is not a file"),
-        (&["-i", "vadd.u32.u32.u32 d, a, b;", "--target", "sm_90"], "an instruction is not a file"),
+        (
+            &["-i", "vadd.u32.u32.u32 d, a, b;", "--target", "sm_90"],
+            "--in-place needs a file, not an instruction",
+        ),
     ] {
         let run = of(arguments);
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");

@@ -148,7 +148,7 @@ fn class_index(class: Class) -> usize {
 
 /// The error when every sequence for an instruction needs more than a target has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no ordinary PTX for `{instruction}` on {target}")]
+#[error("vptx has no ordinary PTX for `{instruction}` on {target}")]
 pub struct Unavailable {
     pub(super) instruction: String,
     pub(super) target: Target,

@@ -110,7 +110,7 @@ impl RewriteOptions {
 #[non_exhaustive]
 pub enum RewriteError {
     /// The cheapest sequence depends on the target.
-    #[error("the module has no `.target`, and none is given")]
+    #[error("the module has no `.target`, and the options name none")]
     NoTarget,
     /// The syntax errors of the text, at least one. What is not understood is left alone.
     #[error("{}", .0.first().map_or("not PTX", |first| &first.message))]

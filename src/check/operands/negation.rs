@@ -38,9 +38,9 @@ pub(in crate::check) fn negation(
                 Code::NegationNotAllowed,
                 format!("`{mnemonic}` cannot negate its operands"),
                 if operands.form.sources == Sources::Scalar {
-                    "only `vmad` can; subtract it from 0 first: `vsub.s32.s32.s32 t, 0, a;`"
+                    "only `vmad` can; subtract the operand from 0 first: `vsub.s32.s32.s32 t, 0, a;`"
                 } else {
-                    "only `vmad` can; subtract its lanes from a register of zeros first"
+                    "only `vmad` can; subtract the operand from a register of zeros first"
                 },
             ),
         };

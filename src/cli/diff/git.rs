@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
         [path, old, _, _, new, _, _] | [path, old, _, _, new, _, _, _, _] => (path, old, new),
         _ => {
-            trouble("--git is for git alone: it gives a driver 7 or 9 arguments");
+            trouble("--git is for git alone, which gives a diff driver 7 or 9 arguments");
             return Ok(FAILED);
         }
     };

@@ -34,7 +34,7 @@ use crate::workspace::walk::WalkArguments;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Layout, comments, data of debuggers, the spelling of constants, and the names of
+Layout, comments, debug information, the spelling of constants, and the names of
 registers, labels, parameters and internal variables make no difference.
 Functions are paired by name, then by likeness; statements are aligned with the
 registers that they use, so that an inserted one changes no others.
@@ -64,8 +64,8 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: DiffFormat,
 
-    /// Count instead: functions, instructions by opcode, registers, and machine
-    /// instructions for video instructions
+    /// Print counts, not differences: functions, instructions by opcode, registers, and
+    /// the machine instructions that ptxas emits for video instructions
     #[arg(long, conflicts_with_all = ["format", "side_by_side"])]
     stat: bool,
 
@@ -73,11 +73,11 @@ pub(super) struct Arguments {
     #[arg(long, short = 'y', conflicts_with = "format")]
     side_by_side: bool,
 
-    /// Types make no difference where only their width matters, as in ld.u32 and ld.b32
+    /// Ignore types where only their width matters, as in ld.u32 and ld.b32
     #[arg(long)]
     ignore_types: bool,
 
-    /// Equal statements around each difference
+    /// Show this many equal statements around each difference
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     unified: usize,
 
@@ -85,14 +85,14 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with_all = ["format", "stat"])]
     pub(super) git: bool,
 
-    /// Bytes that a text in a binary may have; longer ones are reported and passed over
+    /// The largest size of a text in a binary, in bytes; larger ones are reported and skipped
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().image)]
     max_image: u64,
 
     #[command(flatten)]
     walk: WalkArguments,
 
-    /// Print nothing; the exit status tells
+    /// Print nothing; the exit status tells whether there are differences
     #[arg(long, short)]
     pub(super) quiet: bool,
 }

@@ -161,8 +161,8 @@ impl Cost {
     /// A row of [`Statistics::rows`]. A figure that was not measured is `-`.
     fn row(&self) -> [String; 4] {
         let name = match self.half + self.none {
-            0 => "machine instructions for them",
-            _ => "machine instructions for them, where measured",
+            0 => "machine instructions for video instructions",
+            _ => "machine instructions for video instructions, where measured",
         };
         let [before, after, change, name] = row(name.into(), self.sums);
         let known = |is_known: bool, figure| if is_known { figure } else { "-".to_string() };

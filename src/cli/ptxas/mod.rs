@@ -46,7 +46,8 @@ program is called by the name ptxas, through a link or as a copy.
   vptx ptxas -- -arch=sm_90 -O3 kernel.ptx -o kernel.cubin
   ln -s \"$(command -v vptx)\" DIR/ptxas
 
-A module stays as it is if anything about it is unusual; standard error says so.
+ptxas gets a module unchanged if anything about it is unusual; standard error
+says why.
 docs/rewriting/ptxas.md tells how compilers call it.
 
 Environment:
@@ -156,9 +157,9 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, CallError> {
     modules.new.clear();
     let why = match &tried {
         NewTexts::Done(ended) => return Ok(reported(report, *ended)),
-        NewTexts::Refused => "it refuses the new text of a module".into(),
+        NewTexts::Refused => "ptxas refuses the new text of a module".into(),
         NewTexts::NotStarted(error) => {
-            format!("it cannot be started with the new text of a module: {}", reason(error))
+            format!("ptxas cannot be started with the new text of a module: {}", reason(error))
         }
     };
     let ended = plain.run().map_err(cannot)?;

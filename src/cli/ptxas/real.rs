@@ -89,7 +89,7 @@ pub(super) enum NoPtxas {
     )]
     Nowhere { names: String, folders: String },
     /// The path of the program cannot stand in a list of paths.
-    #[error("`{0}` cannot be called: its path separates paths")]
+    #[error("`{0}` cannot be called: its path has the character that separates paths")]
     Separator(String),
 }
 

@@ -277,14 +277,16 @@ fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileEr
         let path = Path::new(name);
         let cannot = |why: &str| OptionsFileError { name: visible_path(path), why: why.into() };
         if *files > MANY {
-            return Err(cannot("there are too many"));
+            return Err(cannot("there are too many options files"));
         }
         // ptxas could not read the same text from a pipe again.
         if !fs::metadata(path).is_ok_and(|data| data.is_file()) {
             return Err(cannot("it is not a regular file"));
         }
         let text = read_text(path, Access::Regular).map_err(|error| cannot(&reason(&error)))?.0;
-        words.extend(split(&text).ok_or_else(|| cannot("vptx does not read its escapes"))?);
+        words.extend(split(&text).ok_or_else(|| {
+            cannot("it has escapes, control characters or an open quotation mark")
+        })?);
     }
     Ok(words)
 }

@@ -145,7 +145,7 @@ pub enum ErrorKind {
     #[error("a `;` is missing")]
     MissingSemicolon,
     /// The text starts with a byte order mark; ptxas refuses it.
-    #[error("a text of PTX starts without a byte order mark")]
+    #[error("PTX text must not start with a byte order mark")]
     ByteOrderMark,
     /// A token that PTX does not allow here. Holds the tokens that it allows.
     #[error("{}", Wanted(*.0))]

@@ -258,7 +258,7 @@ fn hovers_explain() {
     client.open(&source, "cuda-cpp", SOURCE);
     let cases = [
         (&module, 6, 5, "**What it computes**\n"),
-        (&module, 6, 5, "machine instructions for it on sm_90"),
+        (&module, 6, 5, "machine instructions for this instruction on sm_90"),
         (&module, 5, 10, "clamps the exact result"),
         (&module, 5, 27, ".reg .b32 %r1;"),
         (&module, 5, 40, "byte"),
@@ -280,7 +280,7 @@ fn hovers_explain() {
     client.open(&bytes, "ptx", text);
     let cases = [
         (1, 10, "**sm_120a: since PTX 8.7**"),
-        (4, 3, "19 machine instructions for it on sm_120a"),
+        (4, 3, "19 machine instructions for this instruction on sm_120a"),
         (4, 3, "min.u8x4 d, a, b;"),
     ];
     for (line, character, expected) in cases {
@@ -488,7 +488,7 @@ fn wrong_messages_are_refused() {
     client.tell("textDocument/didChange", &change);
     assert_eq!(client.published(&uri), before);
     client.tell("textDocument/didChange", &json!({ "textDocument": 1 }));
-    for expected in ["no valid message", "no valid message", "`textDocument/didChange`"] {
+    for expected in ["invalid message", "invalid message", "`textDocument/didChange`"] {
         let said = client.wait("window/logMessage")["message"].as_str().unwrap().to_string();
         assert!(said.contains(expected), "{said}");
     }
