@@ -1,4 +1,4 @@
-// Loads every page of a built book: no error in the console, no request beyond the book, nothing
+// Loads every page of a built book: no error in the console, no request to another server, nothing
 // wider than the window, in light and dark.
 // usage: node book_browser.cjs BOOK [PICTURES]
 

@@ -36,7 +36,7 @@ The table has a row for each PTX text with video instructions:
            on some inputs; `vptx explain C2` explains a difference
   before   machine instructions that ptxas 13.5 (12.9 before sm_75) emits for the
            video instructions on the text's target; - where that was not measured
-  after    the same for what `vptx rewrite` writes
+  after    machine instructions for the PTX that `vptx rewrite` writes instead
 
 --format json has a line for each text, and for each error; the last line is the
 total. docs/survey.schema.json describes them.

@@ -908,7 +908,7 @@ impl<'s> Asm<'s> {
         }
     }
 
-    /// Whether it stands in a string literal or in an expansion of macros.
+    /// Whether the `asm` is in a string literal literal or in an expansion of macros.
     pub(crate) fn is_in_string(&self) -> bool {
         self.layer.is_some()
     }

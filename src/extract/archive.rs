@@ -169,7 +169,7 @@ impl Walk<'_> {
                     }
                     other => {
                         return Err(broken(format!(
-                            "it is packed as {other}, which vptx cannot unpack"
+                            "it is compressed with {other}, which vptx cannot read, which vptx cannot unpack"
                         )));
                     }
                 };
@@ -205,7 +205,10 @@ impl Walk<'_> {
             self.member(contents, &member.inside(name), depth);
         });
         if let Some(offset) = read.map_err(broken)? {
-            self.fail(member, broken(format!("no member starts at byte {offset}")));
+            self.fail(
+                member,
+                broken(format!("a member should start at byte {offset}, but there is none")),
+            );
             // The rest may still have texts. The NUL separates it from what was before.
             self.images([0].chain(reader), member);
         }

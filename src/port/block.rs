@@ -195,7 +195,7 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
             _ => {
                 let first = statement.tokens()[0].span();
                 let name = subject.text(first);
-                return refusal(first, format!("`{name}` is no video instruction"));
+                return refusal(first, format!("`{name}` is not a video instruction"));
             }
         }
     }

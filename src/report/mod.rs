@@ -33,7 +33,7 @@ pub(crate) enum Format {
     /// Source excerpts with labels and help
     #[default]
     Human,
-    /// One line a finding: place, severity, code and message
+    /// One line for each finding: place, severity, code and message
     Concise,
     /// One JSON object for each finding, on a line of its own
     Json,

@@ -18,8 +18,8 @@ pub const TASKS: &[Task] = &[
 Compiles functions of every scalar form, of a sample of SIMD forms, and of the recorded
 instructions, under all semantics; without warnings and with a sanitizer for undefined
 behaviour. They must give what vptx computes, and the recorded results. Uses gcc, and clang
-where it is: C99 and C++11, with and without optimisation. Where clang is, it must accept the
-functions as OpenCL C and HIP, too. --quick takes gcc and a small sample. SEED is 1.",
+if it is installed: C99 and C++11, with and without optimisation. If clang is installed, it must
+also accept the functions as OpenCL C and HIP. --quick takes gcc and a small sample. SEED is 1.",
         run: emit_c,
     },
     Task {
@@ -34,8 +34,9 @@ LLVM 22 from the Python package llvmlite, which is fetched. --quick takes llc an
 SEED is 1.
 
 --counts prints how many machine instructions LLVM 22 makes of functions of all combinations of
-modifiers, for each architecture, beside those that compute lane by lane; ptxas compiles those
-for NVIDIA. Fails where a function takes more.
+modifiers, for each architecture, and of functions that compute lane by lane, for comparison.
+ptxas compiles the functions for NVIDIA. Fails if a function needs more machine instructions than
+the one that computes lane by lane.
 
 --proofs asks the solver z3 whether functions of 300 forms differ from what the instructions
 mean for some inputs.
@@ -47,14 +48,15 @@ Environment:
     Task {
         name: "port-check",
         arguments: "[--quick] [SEED]",
-        about: "Compile what vptx port makes of sources, and compare results",
+        about: "Compile sources ported by vptx port, and compare results",
         details: "\
 Ports the sources of fixtures/port/ported, and random asm statements, and compiles them as C
 and C++, without warnings and with a sanitizer for undefined behaviour. Each must compute what
-its instructions do. Uses gcc, and clang where it is; --quick takes gcc and few statements.
-Where clang is, it must also accept the ported sources as HIP for a GPU, and as SYCL (for the
-host, with the headers of Intel's package on PyPI, 114 MB); and so must nvcc, which
-scripts/cuda-tools installs, without a video instruction in its PTX. SEED is 1.",
+its instructions do. Uses gcc, and clang if it is installed; --quick takes gcc and few
+statements. If clang is installed, it must also accept the ported sources as HIP for a GPU, and as
+SYCL (for the host, with the headers of Intel's package on PyPI, 114 MB). nvcc, which
+scripts/cuda-tools installs, must accept them, too, and its PTX must have no video instruction.
+SEED is 1.",
         run: port_check,
     },
 ];

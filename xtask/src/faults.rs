@@ -15,12 +15,13 @@ pub const TASKS: &[Task] = &[Task {
     arguments: "[--kills N] [--together N] [--only COMMAND]",
     about: "Let system calls fail, and kill runs, while files are written",
     details: "\
-Runs each command that writes files, once for each system call that opens, writes, names or
-removes one: that call fails, with errors such as a full disk. Then every file must be as it was
-or as it should become, no other file may be there, and unless the work is done, the program ends
-with status 2 and says why. After that, kills each command N times (100) at random moments: files
-are old or new, and the next run does all the work. At last, N runs (100) start together on the
-same files. --only takes the commands that begin so, as `check`. Needs strace (scripts/packages
+Runs each command that writes files, once for each system call that opens, writes, renames or
+removes a file, and makes that call fail, with errors such as a full disk. Then every file must be
+as it was or as it should become, no other file may be there, and unless the work is done, the
+program ends with status 2 and says why. After that, kills each command N times (100) at random
+moments: each file must be old or new, and the next run must do all the work. Finally, N runs (100)
+start together on the same files. --only takes the commands that begin with this text, such as
+`check`. Needs strace (scripts/packages
 strace); exit status 3 if it is missing. Two cores take about three minutes.",
     run: faults,
 }];

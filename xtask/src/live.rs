@@ -13,8 +13,9 @@ pub const TASKS: &[Task] = &[
         details: "\
 Makes COUNT video instructions (2000), half of them well-formed and half near misses, and asks
 ptxas 11.8, 12.9 and 13.5 about each. Fails if vptx has no error where one of them rejects, or
-has one in dialect `ptxas` where one accepts; a few known accidents of ptxas aside, which are
-counted. The same SEED, a number, makes the same instructions. Two cores do about 50 a second.",
+has one in dialect `ptxas` where one accepts. A few known accidents of ptxas are counted, and do
+not fail the test. The same SEED, a number, makes the same instructions. Two cores do about 50 a
+second.",
         run: |arguments| agree("ptxas::", arguments),
     },
     Task {
@@ -23,7 +24,7 @@ counted. The same SEED, a number, makes the same instructions. Two cores do abou
         about: "Compare names in random modules with ptxas",
         details: "\
 Makes COUNT small modules (2000). In nine of ten, one declaration, label or parameter gets
-another name, is left out, or stands there twice. ptxas 13.5 says which names are unknown or
+another name, is left out, or is declared twice. ptxas 13.5 says which names are unknown or
 declared twice; fails if vptx says otherwise, or finds something else. The same SEED, a number,
 makes the same modules. Two cores do about 50 a second.",
         run: |arguments| agree("names::", arguments),
@@ -34,8 +35,8 @@ makes the same modules. Two cores do about 50 a second.",
         about: "Ask ptxas which registers instructions read and write",
         details: "\
 Assembles the instructions of fixtures/oracle/effects.tsv with ptxas 13.5, each in several
-kernels, and fails if their code shows other reads and writes than those recorded. Takes all of
-them, or COUNT: each SEED, a number, has its part. Two cores do 732 in 20 seconds.
+kernels, and fails if their code shows other reads and writes than those recorded. Takes all
+instructions, or COUNT of them, which SEED, a number, selects. Two cores do 732 in 20 seconds.
 
 --record writes what ptxas shows into the file. A new row has a target, an instruction and an
 empty column.",
@@ -49,8 +50,8 @@ empty column.",
 Asks ptxas 12.9 and 13.5 about ordinary PTX that took the place of video instructions: it must
 assemble, for each measured target of docs/targets.md, and so must the modules below fixtures/
 when they are rewritten. Every sequence must compute what its instruction does, and every
-opcode that ptxas folds must give what vptx takes it for. TEST is a part of the names of the
-tests to run, all of them without it. Two cores take about two minutes.",
+opcode that ptxas folds must give the result that vptx expects. TEST selects tests by a part of
+their names; without it, all tests run. Two cores take about two minutes.",
         run: rewrite_check,
     },
     Task {
@@ -59,22 +60,22 @@ tests to run, all of them without it. Two cores take about two minutes.",
         about: "Count machine instructions, and choose strategies by them",
         details: "\
 Assembles, with ptxas 13.5, instructions of every class of forms and every sequence that may be
-the best one for them, each in a kernel of its own, for each measured target of docs/targets.md;
+the best one for them, each in a separate kernel, for each measured target of docs/targets.md;
 counts the machine instructions beyond those of a kernel that only loads and stores; and writes
-the counts and the best strategies to src/backend/ptx/costs.txt. Those that become a little
-shorter are assembled once more with a guard, as that can make them longer. Then it prints the
-table of docs/rewriting.md. Two cores need about fifteen minutes.
+the counts and the best strategies to src/backend/ptx/costs.txt. Instructions that become a
+little shorter are assembled again with a guard, because a guard can make them longer. Then it
+prints the table of docs/rewriting/savings.md. Two cores need about fifteen minutes.
 
---guards counts only those with a guard anew, in about six minutes. --only counts those whose
-mnemonic and modifiers begin so, as `vset4.u32`, and those with a guard. --target counts all for
-one target, whose column the table has already.
+--guards measures only instructions with a guard again, in about six minutes. --only measures
+instructions whose mnemonic and modifiers begin with PREFIX, such as `vset4.u32`, and
+instructions with a guard. --target measures all instructions for one target that the table has.
 
 --check makes COUNT instructions (2000) with any selectors, masks and constants, rewrites them
 as `vptx rewrite` does, and fails if one of them becomes longer on one of the targets. Then it
 makes COUNT / 4 chains that fill a word or add to a sum, as many groups on bytes, comparisons of
 the same words, instructions on known constants and ranges, differences with shared limits and
-masks of flags, and fails if one is longer as a region than one by one. The same SEED, a number,
-makes the same ones.",
+masks of flags, and fails if one is longer when it is rewritten as a region than when each
+instruction is rewritten by itself. The same SEED, a number, makes the same instructions.",
         run: measure_costs,
     },
     Task {
@@ -85,20 +86,21 @@ makes the same ones.",
 Asks the solver z3 whether any words a, b, c make a sequence of ordinary PTX and the program of
 its instruction differ, for every sequence of
 
-  - every class of instructions: all that differ in more than the places of parts and lanes,
+  - every class of instructions: those that differ only in the places of parts and lanes count
+    once,
   - every scalar form with a constant in each place,
   - every lane selector and every part, in one instruction or a few,
   - chains of scalar instructions that become one, of every mnemonic and modifiers,
   - instructions on results of others, whose range is known, at random,
-  - COUNT instructions at random (500); the same SEED, a number, makes the same.
+  - COUNT random instructions (500); the same SEED, a number, makes the same.
 
-Then asks the same about COUNT pairs of instructions and sequences, for others, too, and
-compares the answers with those of `vptx diff`. Fails if one is wrong, and if z3 takes too long.
-Two cores need about three quarters of an hour; --samples proves only what is at random.
+Then asks the same about COUNT pairs of an instruction and a sequence, also of a sequence for
+another instruction, and compares the answers with those of `vptx diff`. Fails if one is wrong, and if z3 takes too long.
+Two cores need about three quarters of an hour; --samples proves only the random instructions.
 
 Environment:
-  VPTX_PROVE_ONLY      only instructions that begin so, as `vadd4.u32`
-  VPTX_PROVE_STRATEGY  only sequences of strategies whose name begins so, as `native`
+  VPTX_PROVE_ONLY      only instructions that begin with this text, such as `vadd4.u32`
+  VPTX_PROVE_STRATEGY  only strategies whose name begins with this text, such as `native`
   VPTX_Z3              another z3 than the one that scripts/cuda-tools --z3 installs",
         run: prove_rewrites,
     },

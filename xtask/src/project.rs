@@ -22,8 +22,8 @@ target/tools.",
         arguments: "[--check]",
         about: "List the public items of the library",
         details: "\
-Writes docs/public-api.txt, or with --check fails where it is not what the sources say. A
-changed line is a decision: it goes with the change that needs it. Needs cargo-public-api
+Writes docs/public-api.txt, or with --check fails if it does not match the sources. Commit a
+changed line together with the change that needs it. Needs cargo-public-api
 (cargo install cargo-public-api --locked) and a nightly toolchain (rustup toolchain install
 nightly --profile minimal); exit status 3 if one is missing.",
         run: public_api,
@@ -34,7 +34,7 @@ nightly --profile minimal); exit status 3 if one is missing.",
         about: "Build the program twice, and compare the bytes",
         details: "\
 Both builds are of this folder with this compiler, from scratch. Their target folders differ.
-Prints the checksum, or fails if there are two. Takes about five minutes on two cores.",
+Prints the checksum, or fails if the builds differ. Takes about five minutes on two cores.",
         run: reproducible,
     },
     Task {
@@ -43,8 +43,8 @@ Prints the checksum, or fails if there are two. Takes about five minutes on two 
         about: "Fetch the JSON schema of SARIF 2.1.0",
         details: "\
 Puts the schema of SARIF 2.1.0 by OASIS into the ignored folder .cuda/, or VPTX_CUDA_DIR, unless
-it is there, and prints its path. It comes from crates.io, out of the crate serde-sarif, by
-version and checksum. The test that needs it:
+it is there, and prints its path. It is taken from the crate serde-sarif on crates.io,
+whose version and checksum are fixed. The test that needs it:
 
   cargo test --test program -- --ignored report_formats::",
         run: sarif_schema,
@@ -55,7 +55,7 @@ version and checksum. The test that needs it:
         about: "Compare the versions that a release has in several places",
         details: "\
 Prints the version. Fails if the program, the C library, the Python package and the extension
-for Visual Studio Code have different ones, if CHANGELOG.md does not name it, or if TAG is not
+for Visual Studio Code have different versions, if CHANGELOG.md does not name the version, or if TAG is not
 `v` and the version.",
         run: versions,
     },
