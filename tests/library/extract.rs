@@ -462,7 +462,7 @@ fn members_of_ar_are_read() {
     });
     assert!(found >= 4, "{found}");
     assert_eq!(errors.len(), 1, "{errors:?}");
-    assert!(errors[0].contains("no member starts at byte"), "{errors:?}");
+    assert!(errors[0].contains("a member should start at byte"), "{errors:?}");
 }
 
 /// The uncompressed texts that are found in a file.

@@ -55,8 +55,8 @@ whose version and checksum are fixed. The test that needs it:
         about: "Compare the versions that a release has in several places",
         details: "\
 Prints the version. Fails if the program, the C library, the Python package and the extension
-for Visual Studio Code have different versions, if CHANGELOG.md does not name the version, or if TAG is not
-`v` and the version.",
+for Visual Studio Code have different versions, if CHANGELOG.md does not name the version, or if
+TAG is not `v` and the version.",
         run: versions,
     },
 ];
