@@ -286,6 +286,7 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         let subject = AsmSubject {
             source: self.source,
             operands: &self.operands,
+            declares_registers: self.machine.declares_registers,
             statement: span,
             tokens: statement.tokens,
             context,

@@ -16,6 +16,8 @@ pub(crate) struct AsmSubject<'a, 't> {
     /// The source around the `asm`.
     pub(crate) source: &'a str,
     pub(crate) operands: &'a AsmOperands<'t>,
+    /// Whether the text of the `asm` declares registers.
+    pub(crate) declares_registers: bool,
     /// The place of the instruction in the text of the `asm`.
     pub(crate) statement: Span,
     pub(crate) tokens: &'a [Token],

@@ -16,7 +16,7 @@ use crate::syntax::lexer::is_word;
 pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     let Some(raw) = subject.raw else { return };
     let asm = subject.asm();
-    if !asm.text.contains(".reg") {
+    if !subject.declares_registers {
         return;
     }
     for operand in raw.operands.iter().filter(|it| matches!(it.shape, Shape::Name)) {
