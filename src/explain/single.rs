@@ -70,9 +70,8 @@ fn costs(
     // The cost was measured with registers. Constants do not increase it.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let assembler = Target::assembler(&[target]);
-    let native = format!(
-        "{assembler} emits {most}{ptxas} machine instruction{plural} for this instruction on {target}"
-    );
+    let native =
+        format!("{assembler} emits {most}{ptxas} machine instruction{plural} for it on {target}");
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
         // The figure is the maximum of the whole class.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {

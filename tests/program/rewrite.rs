@@ -202,17 +202,17 @@ fn what_is_better_kept_is_told() {
         vptx(&[&arguments[..], more].concat(), "").stdout
     };
     let one = "vabsdiff4.u32.u32.u32.add d, a, b, c;";
-    let keep = "// keep this instruction: ptxas 13.5 emits 1 machine instruction for this \
-                instruction on sm_90; the PTX below was not measured\n";
+    let keep = "// keep this instruction: ptxas 13.5 emits 1 machine instruction for it on sm_90; \
+                the PTX below was not measured\n";
     assert!(of(one, &[]).contains(keep), "{}", of(one, &[]));
     // With the guard, the PTX becomes 5 machine instructions; see tests/rewrite.rs.
     let guarded = of("@p vsub.u32.u32.u32 d, a.h1, b.h1;", &[]);
-    let keep = "// keep this instruction: ptxas 13.5 emits 3 machine instructions for this \
-                instruction on sm_90, and at most 5 for the PTX below\n";
+    let keep = "// keep this instruction: ptxas 13.5 emits 3 machine instructions for it on sm_90, \
+                and at most 5 for the PTX below\n";
     assert!(guarded.contains(keep), "{guarded}");
     // If the semantics differs from ptxas', there is no advice to keep the instruction.
     let manual = of("vadd.u32.u32.u32.sat d, a, b;", &["--semantics", "manual"]);
-    assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for this"), "{manual}");
+    assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for it"), "{manual}");
     assert!(!of("vavrg4.u32.u32.u32 d, a, b, c;", &[]).contains("keep"));
     let shown = vptx(&["explain", "vabsdiff4.u32.u32.u32.add"], "").stdout;
     assert!(shown.contains("Keep this instruction: ptxas 13.5 emits 1 machine"), "{shown}");

@@ -258,7 +258,7 @@ fn hovers_explain() {
     client.open(&source, "cuda-cpp", SOURCE);
     let cases = [
         (&module, 6, 5, "**What it computes**\n"),
-        (&module, 6, 5, "machine instructions for this instruction on sm_90"),
+        (&module, 6, 5, "machine instructions for it on sm_90"),
         (&module, 5, 10, "clamps the exact result"),
         (&module, 5, 27, ".reg .b32 %r1;"),
         (&module, 5, 40, "byte"),
@@ -280,7 +280,7 @@ fn hovers_explain() {
     client.open(&bytes, "ptx", text);
     let cases = [
         (1, 10, "**sm_120a: since PTX 8.7**"),
-        (4, 3, "19 machine instructions for this instruction on sm_120a"),
+        (4, 3, "19 machine instructions for it on sm_120a"),
         (4, 3, "min.u8x4 d, a, b;"),
     ];
     for (line, character, expected) in cases {

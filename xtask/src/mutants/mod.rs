@@ -23,10 +23,11 @@ pub const TASKS: &[Task] = &[Task {
     details: "\
 Draws COUNT places (100) of the functions below src/, spread over its folders by size, and changes
 each: another operator, a literal one larger or smaller, a condition negated, a statement left
-out, an arm that never applies, a value returned at once. One build contains all mutants; an environment
-variable turns one of them on. Then it runs each test alone to see which mutants it reaches, and for each mutant
-the tests that reach it, quickest first, until one fails. Prints the mutants that survive, and
-writes them to target/mutants/survivors. The same seed draws the same places.
+out, an arm that never applies, a value returned at once. One build contains all mutants; an
+environment variable turns one of them on. Then it runs each test alone to see which mutants it
+reaches, and for each mutant the tests that reach it, quickest first, until one fails. Prints the
+mutants that survive, and writes them to target/mutants/survivors. The same seed draws the same
+places.
 
 --in takes only files whose path begins with this text, such as src/diff/. --again takes the
 survivors of the last run that still exist in the sources. Mutants that do not compile are left
