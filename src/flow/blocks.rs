@@ -33,6 +33,8 @@ pub struct Graph {
     instructions: Vec<u32>,
     /// The indices of the accesses, sorted by meaning and by place.
     by_meaning: Vec<u32>,
+    /// Those of the accesses that write: a register may have one definition and thousands of readers.
+    writes: Vec<u32>,
     blocks: Vec<Block>,
     reachable: Vec<bool>,
     /// Whether the function may end after each block.
@@ -189,7 +191,7 @@ impl Graph {
 
     /// The instructions that use a name, in the order of the text.
     pub fn instructions_with(&self, meaning: Meaning) -> impl Iterator<Item = usize> {
-        self.occurrences(meaning).iter().map(|number| self.instruction_of(*number))
+        self.of(meaning, &self.by_meaning).iter().map(|number| self.instruction_of(*number))
     }
 
     /// The definitions whose values a register may hold just before an instruction runs.
@@ -210,7 +212,7 @@ impl Graph {
         let mut open = vec![(block, self.blocks[block].instructions.start..instruction)];
         while let Some((block, range)) = open.pop() {
             let mut is_defined = false;
-            for at in self.within(meaning, &range).rev() {
+            for at in self.within(&range, self.of(meaning, &self.writes)).rev() {
                 let effect = self.effect(at, meaning);
                 if effect.writes {
                     found.instructions.push(at);
@@ -271,7 +273,7 @@ impl Graph {
         instruction: usize,
         meaning: Meaning,
     ) -> Option<usize> {
-        if self.occurrences(meaning).len() > most {
+        if self.of(meaning, &self.by_meaning).len() > most {
             return None;
         }
         let (mut first, mut is_only) = (None, true);
@@ -307,7 +309,7 @@ impl Graph {
         let mut open = vec![(block, instruction + 1..self.blocks[block].instructions.end)];
         while let Some((block, range)) = open.pop() {
             let mut is_defined = false;
-            for at in self.within(meaning, &range) {
+            for at in self.within(&range, self.of(meaning, &self.by_meaning)) {
                 let effect = self.effect(at, meaning);
                 if effect.reads && !found(at) {
                     return Some(());
@@ -335,26 +337,25 @@ impl Graph {
         Some(())
     }
 
-    /// The indices of the accesses with a meaning.
-    fn occurrences(&self, meaning: Meaning) -> &[u32] {
+    /// The accesses with a meaning, of all accesses or of those that write.
+    fn of<'g>(&self, meaning: Meaning, accesses: &'g [u32]) -> &'g [u32] {
         let index = |number: &u32| self.accesses[*number as usize].meaning.index();
-        let start = self.by_meaning.partition_point(|it| index(it) < meaning.index());
-        let rest = &self.by_meaning[start..];
+        let start = accesses.partition_point(|it| index(it) < meaning.index());
+        let rest = &accesses[start..];
         &rest[..rest.partition_point(|it| index(it) == meaning.index())]
     }
 
-    /// The instructions in a range that use a name.
+    /// The instructions of those accesses of one name that are in a range.
     fn within(
         &self,
-        meaning: Meaning,
         range: &Range<usize>,
+        accesses: &[u32],
     ) -> impl DoubleEndedIterator<Item = usize> {
-        let all = self.occurrences(meaning);
         let [start, end] = [range.start, range.end].map(|bound| {
             let bound = self.starts[bound];
-            all.partition_point(|number| *number < bound)
+            accesses.partition_point(|number| *number < bound)
         });
-        all[start..end.max(start)].iter().map(|number| self.instruction_of(*number))
+        accesses[start..end.max(start)].iter().map(|number| self.instruction_of(*number))
     }
 
     fn instruction_of(&self, access: u32) -> usize {
@@ -543,7 +544,9 @@ impl<'t, 'n> Builder<'t, 'n> {
         let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
         let mut by_meaning: Vec<(_, u32)> = numbered.collect();
         by_meaning.sort_unstable();
-        let by_meaning = by_meaning.into_iter().map(|(_, number)| number).collect();
+        let by_meaning: Vec<u32> = by_meaning.into_iter().map(|(_, number)| number).collect();
+        let writes = |number: &&u32| accesses[**number as usize].access.writes();
+        let writes = by_meaning.iter().filter(writes).copied().collect();
         let own = starts.windows(2).map(|pair| pair[1] - pair[0]);
         let own = own.zip(0..).map(|(count, at)| iter::repeat_n(at, count as usize));
         let graph = Graph {
@@ -551,6 +554,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             accesses,
             starts,
             by_meaning,
+            writes,
             blocks,
             reachable,
             ends,
