@@ -162,6 +162,45 @@ fn neighbours_share_comparisons() {
     }
 }
 
+/// If an instruction outside of the group does the same with the same values, ptxas computes both
+/// once, so the member costs nothing alone.
+#[test]
+fn repeated_members_cost_nothing() {
+    let all = format!("{ADD} r10, a, b, e;\n{SUB} r11, c, e, c;\n{MAX} r12, r1, r2, c;\n");
+    let end = "vset4.s32.s32.eq r8, d, e, c;\n";
+    let after = |rest: &str| {
+        let whole = cell("");
+        let body = whole.strip_suffix("}\n").expect("the end of the kernel");
+        format!("{body}{end}{rest}\n}}\n")
+    };
+    for between in ["", "L:", "@p bra M;", "ld.global.b32 r9, [r9];", &end.repeat(9)] {
+        assert_eq!(found(&after(&format!("{between}\n{all}M:"))), [""; 0], "{between}");
+    }
+    // Copies are the same words, and white space is none.
+    let copies = all.replace("r10, a,", "r10, r13,").replace("4.s32", "4 .s32");
+    assert_eq!(found(&after(&format!("mov.b32 r13, a;\n{copies}"))), [""; 0]);
+    // Instructions before the group count, too.
+    let first = format!("{all}{end}{ADD}");
+    assert_eq!(found(&cell("").replacen(ADD, &first.replace("r1, r2", "a, b"), 1)), [""; 0]);
+    // Other words, other instructions, and those on another path.
+    let is_whole = |text: &str| found(text).iter().any(|it| it.starts_with("4: a b c e r0 > "));
+    let guarded = all.replace("vadd4", "@p vadd4").replace("vsub4", "@p vsub4");
+    for rest in [
+        format!("ld.global.v2.b32 {{a, c}}, [r9]; mov.b32 r1, r0;\n{all}"),
+        all.replace(".sat", "").replace("vmax", "vmin"),
+        all.replace("10, a,", "10, a.b3212,")
+            .replace(" c,", " c.b3212,")
+            .replace("r1, r2", "r10, r11"),
+        format!("}}\n.entry l()\n{{\n.reg .b32 r<20>, a, b, c, e;\n{all}"),
+        guarded.replace("vmax4", "@p vmax4"),
+    ] {
+        assert!(is_whole(&after(&rest)), "{rest}");
+    }
+    let whole = cell("").replace("d, r3, r0, r3;", "d, r3, r0, r3;\nM:");
+    let branches = format!("@p bra L;\n{all}bra M;\nL:\n{}{ADD}", end.repeat(9));
+    assert!(is_whole(&whole.replacen(ADD, &branches, 1)));
+}
+
 /// The last instruction moves up, before statements that use registers of the other members.
 #[test]
 fn groups_stand_before_what_reads_their_results() {
@@ -464,7 +503,7 @@ fn fixes_insert_at_one_place() {
     let [before, after] = [text.find("round:").unwrap(), text.rfind('}').unwrap()];
     let again = text[before..after].replace("round", "again");
     // The names of registers that only the first loop uses.
-    let names = [("r1,", "r11,"), ("r2,", "r12,"), ("r3,", "r13,"), ("r4", "r14")];
+    let names = [("r1,", "r11,"), ("r2,", "r12,"), ("r3,", "r13,"), ("r4", "r14"), (" b,", " e,")];
     let again = names.iter().fold(again, |text, (old, new)| text.replace(old, new));
     let text = [&text[..after], &again, "}\n"].concat();
     let fixed = fix(&text, &costs(&[90]), Applicability::Safe);

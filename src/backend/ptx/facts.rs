@@ -1,13 +1,15 @@
 //! What the data flow of a function tells about the registers of its video instructions.
 
+use std::iter;
+
 use super::straight::moves_word;
-use crate::flow::{Flow, Graph};
-use crate::hash::Set;
+use crate::flow::{Flow, Graph, NameAccess};
+use crate::hash::{Map, Set};
 use crate::ir::Range;
 use crate::module::VideoStatement;
 use crate::names::{Meaning, Names, SymbolKind, Use};
 use crate::source::Span;
-use crate::syntax::{Instruction, OperandKind, StatementKind, parse_function};
+use crate::syntax::{Instruction, Operand, OperandKind, StatementKind, parse_function};
 use crate::video::Register;
 
 /// The functions of a text. Only the last function that was asked for is kept.
@@ -25,6 +27,8 @@ struct Function {
     loops: Vec<Option<usize>>,
     /// The parameters: registers that the caller may have written.
     parameters: Vec<Meaning>,
+    /// The instructions with each opcode of four or two lanes. Instructions with guards are left out.
+    simd: Vec<Vec<usize>>,
 }
 
 struct Known {
@@ -33,6 +37,8 @@ struct Known {
     /// Whether the instruction stands in the body of the function, and in no block inside of the
     /// body.
     is_outer: bool,
+    /// The place in [`Function::simd`] of the instructions with the same opcode.
+    simd: Option<usize>,
 }
 
 /// What an instruction writes.
@@ -102,15 +108,26 @@ impl Function {
         let function = tree.functions().next()?;
         let body = function.body()?;
         let flow = Flow::of(&function, &names)?;
-        let known = |statement: &crate::syntax::Statement<'_>| {
+        let (mut simd, mut opcodes) = (Vec::<Vec<usize>>::new(), Map::default());
+        let mut instructions = Vec::with_capacity(flow.len());
+        for (at, statement) in flow.statements().iter().enumerate() {
             let StatementKind::Instruction(instruction) = statement.kind() else { return None };
-            Some(Known {
+            let opcode = simd_opcode(source, &instruction).map(|opcode| {
+                *opcodes.entry(opcode).or_insert_with(|| {
+                    simd.push(Vec::new());
+                    simd.len() - 1
+                })
+            });
+            if let Some(opcode) = opcode {
+                simd[opcode].push(at);
+            }
+            instructions.push(Known {
                 span: statement.span(),
                 result: Definition::of(source, &instruction, &names),
                 is_outer: statement.parent() == Some(body),
-            })
-        };
-        let instructions: Option<Vec<Known>> = flow.statements().iter().map(known).collect();
+                simd: opcode,
+            });
+        }
         let mut loops = vec![None; flow.blocks().len()];
         for (number, inner) in flow.loops().iter().enumerate() {
             inner.blocks.iter().for_each(|block| loops[*block] = Some(number));
@@ -118,7 +135,7 @@ impl Function {
         let parameters = function.results().chain(function.parameters());
         let parameters = parameters.filter_map(|it| names.use_of(it.name()?.name())?.meaning());
         let parameters = parameters.collect();
-        Some(Function { instructions: instructions?, loops, parameters, graph: flow.into_graph() })
+        Some(Function { instructions, loops, parameters, simd, graph: flow.into_graph() })
     }
 
     /// Whether a block belongs to a loop, perhaps to a loop inside of it.
@@ -126,6 +143,21 @@ impl Function {
         let around = |inner: &usize| self.graph.loops()[*inner].parent;
         std::iter::successors(self.loops[block], around).any(|inner| inner == outer)
     }
+}
+
+/// The opcode of an instruction without guard that has all lanes in order: mnemonic and modifiers.
+fn simd_opcode<'s>(source: &'s str, instruction: &Instruction<'_>) -> Option<Vec<&'s str>> {
+    let mnemonic = instruction.mnemonic().text(source);
+    let is_simd = mnemonic.starts_with('v') && mnemonic.ends_with(['2', '4']);
+    let is_plain = || {
+        let is_word =
+            |it: Operand<'_>| it.selector().is_none() && matches!(it.kind(), OperandKind::Name(_));
+        instruction.operands().all(is_word)
+    };
+    (is_simd && instruction.guard().is_none() && is_plain()).then(|| {
+        let modifiers = instruction.modifiers().map(|modifier| modifier.text(source));
+        iter::once(mnemonic).chain(modifiers).collect()
+    })
 }
 
 impl Definition {
@@ -231,11 +263,48 @@ impl Site<'_> {
         results.0[self.at] = Some(range);
     }
 
-    /// The definitions of the value that the instruction finds in a register, and whether the value
-    /// may be undefined. The definitions of the copied register take the place of a copy.
+    /// Whether another instruction does the same as this SIMD instruction with the same values, and
+    /// one dominates the other. ptxas then computes their result once. Some instructions, given by
+    /// their starts, do not count.
+    pub(super) fn is_repeated(&self, but: impl Fn(u32) -> bool) -> bool {
+        let Function { graph, instructions, simd, .. } = self.function;
+        let Some(opcode) = instructions[self.at].simd else { return false };
+        let values = |at: usize| {
+            let [_, sources @ .., _] = graph.accesses(at) else { return None };
+            if sources.len() != 2 {
+                return None;
+            }
+            let value = |it: &NameAccess| match self.definitions_of(at, it.meaning)? {
+                (definitions, false) => Some(Value::Defined(definitions)),
+                (definitions, true) => definitions.is_empty().then_some(Value::Start(it.meaning)),
+            };
+            sources.iter().map(value).collect::<Option<Vec<Value>>>()
+        };
+        let Some(own) = values(self.at) else { return false };
+        let dominates =
+            |one, other| graph.dominators().dominates(graph.block_of(one), graph.block_of(other));
+        // The nearest ones: instructions before this one, and after it.
+        let same = &simd[opcode];
+        let place = same.partition_point(|at| *at < self.at);
+        let near = &same[place.saturating_sub(MOST)..same.len().min(place + MOST)];
+        let others = near.iter().copied().filter(|at| !but(instructions[*at].span.start));
+        let mut others = others.filter(|at| *at != self.at);
+        others.any(|at| {
+            let is_on_one_path = dominates(at, self.at) || dominates(self.at, at);
+            is_on_one_path && values(at).is_some_and(|values| values == own)
+        })
+    }
+
+    /// [`Site::definitions_of`] of a register of this instruction.
     fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
+        self.definitions_of(self.at, self.meaning(register)?)
+    }
+
+    /// The definitions of the value that an instruction finds in a register, and whether the value
+    /// may be undefined. The definitions of the copied register take the place of a copy.
+    fn definitions_of(&self, at: usize, meaning: Meaning) -> Option<(Vec<usize>, bool)> {
         let graph = &self.function.graph;
-        let mut open = vec![(self.at, self.meaning(register)?)];
+        let mut open = vec![(at, meaning)];
         let (mut seen, mut found, mut may_be_undefined) = (Set::default(), Vec::new(), false);
         while let Some((at, meaning)) = open.pop() {
             let reaching = graph.definitions_within(BLOCKS, at, meaning)?;
@@ -256,8 +325,17 @@ impl Site<'_> {
                 }
             }
         }
+        found.sort_unstable();
         Some((found, may_be_undefined))
     }
+}
+
+/// What a register holds where an instruction reads it.
+#[derive(PartialEq, Eq)]
+enum Value {
+    Defined(Vec<usize>),
+    /// Nothing writes the register before: the text is an example.
+    Start(Meaning),
 }
 
 /// The range that holds both ranges, if signed words or unsigned words can hold it.

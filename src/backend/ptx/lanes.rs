@@ -124,11 +124,19 @@ struct Uses {
     place: usize,
     /// Whether each source has the same value in all rounds of the loop around the steps.
     are_before_loop: [bool; 2],
+    /// Whether another instruction does the same with the same values. ptxas computes their result
+    /// once.
+    is_repeated: bool,
 }
 
 impl Uses {
-    const UNKNOWN: Uses =
-        Uses { is_read_outside: true, last: 0, place: 0, are_before_loop: [false; 2] };
+    const UNKNOWN: Uses = Uses {
+        is_read_outside: true,
+        last: 0,
+        place: 0,
+        are_before_loop: [false; 2],
+        is_repeated: false,
+    };
 }
 
 /// Steps that may be a group.
@@ -143,6 +151,14 @@ pub(super) struct Run<'m> {
 struct Kind {
     action: Action,
     types: [Type; 2],
+}
+
+impl Kind {
+    /// Whether the order of the sources does not matter.
+    fn commutes(self) -> bool {
+        let Action::Arithmetic { op, .. } = self.action else { return false };
+        matches!(op, SimdOp::Add | SimdOp::Min | SimdOp::Max) && self.types[0] == self.types[1]
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,6 +213,10 @@ impl<'m> Step<'m> {
 fn arithmetic(it: &SimdArithmetic) -> Option<Action> {
     let SimdTail::Merge { saturate } = it.tail else { return None };
     let is_simple = !matches!(it.op, SimdOp::AbsDiff | SimdOp::Avrg);
+    // A minimum or maximum is one of the operands, so that nothing exceeds their type.
+    let is_operand = matches!(it.op, SimdOp::Min | SimdOp::Max)
+        && [it.operands.atype, it.operands.btype] == [it.dtype; 2];
+    let saturate = saturate && !is_operand;
     is_simple.then_some(Action::Arithmetic { op: it.op, dtype: it.dtype, saturate })
 }
 
@@ -255,6 +275,9 @@ impl Run<'_> {
             step.uses.place = place;
             let Some(site) = facts.at(statement) else { continue };
             step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
+            let of_run =
+                |start: u32| statements.binary_search_by_key(&start, |it| it.span.start).is_ok();
+            step.uses.is_repeated = site.is_repeated(of_run);
             let Some(readers) = site.readers(step.d) else { continue };
             // In an example, nothing may read the result at all: the result stays.
             step.uses.is_read_outside = readers.is_empty();
@@ -329,11 +352,12 @@ pub(super) fn best(
         // The steps before the first one with ambiguous names.
         let steps = (first..is_needed.len()).map(|at| {
             // ptxas may move an instruction on such sources out of the loop.
-            let is_before_loop = steps[at].uses.are_before_loop == [true; 2];
-            let cost = if is_needed[at] && !is_before_loop { alone[at] } else { 0 };
+            let Uses { are_before_loop, is_repeated, .. } = steps[at].uses;
+            let is_free = !is_needed[at] || are_before_loop == [true; 2] || is_repeated;
+            let cost = if is_free { 0 } else { alone[at] };
             let Shared { first: same, last } = shared[at];
-            let last =
-                if same.is_some_and(|same| same >= first) { last - first } else { usize::MAX };
+            let is_inside = same.is_some_and(|same| same >= first) && !is_repeated;
+            let last = if is_inside { last - first } else { usize::MAX };
             Candidate { step: &steps[at], cost, last }
         });
         let steps: Vec<_> = steps.collect();

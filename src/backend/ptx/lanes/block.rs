@@ -69,10 +69,18 @@ struct Read {
 }
 
 /// A step that was compiled.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 struct Done {
     kind: Kind,
     reads: [Read; 2],
+}
+
+impl Done {
+    fn is_same(&self, other: &Done) -> bool {
+        let [a, b] = other.reads;
+        self.kind == other.kind
+            && (self.reads == other.reads || self.kind.commutes() && self.reads == [b, a])
+    }
 }
 
 /// A register that a step writes, with its lanes.
@@ -140,7 +148,7 @@ impl<'m> Block<'m> {
 
     /// Whether two steps are the same. ptxas computes their result once.
     pub(super) fn has_equal(&self) -> bool {
-        (0..self.len()).any(|at| self.done[..at].contains(&self.done[at]))
+        (0..self.len()).any(|at| self.done[..at].iter().any(|it| it.is_same(&self.done[at])))
     }
 
     /// Whether each step is needed: its result is live after all steps, or a needed step reads it.
