@@ -82,7 +82,10 @@ fn neighbours_share_comparisons() {
 
 #[test]
 fn others_stay_as_they_are() {
-    let far = "vadd4.u32.u32.u32.sat e, b, c, c;\n".repeat(8);
+    let far = |count| {
+        let between = "vadd4.u32.u32.u32.sat e, b, c, c;\n".repeat(count);
+        format!("vmin4.u32.u32.u32 d, a, b, c;\n{between}vset4.u32.u32.gt e, a, b, c;")
+    };
     for (body, is_shared) in [
         ("vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.gt e, a, b, c;".to_owned(), true),
         ("@p vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.gt e, a, b, c;".to_owned(), false),
@@ -104,7 +107,13 @@ fn others_stay_as_they_are() {
                 .to_owned(),
             false,
         ),
-        (format!("vmin4.u32.u32.u32 d, a, b, c;\n{far}vset4.u32.u32.gt e, a, b, c;"), false),
+        (far(23), true),
+        (far(24), false),
+        (
+            // The names are the same, but not the words.
+            "vmin4.u32.u32.u32 d, a, b, c;\nmov.b32 b, d;\nvset4.u32.u32.gt e, a, b, c;".to_owned(),
+            false,
+        ),
     ] {
         let [together, single] = common(&body);
         assert_eq!(together > single, is_shared, "{body}");

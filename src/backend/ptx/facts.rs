@@ -91,6 +91,21 @@ impl<'s> Facts<'s> {
         Some(Site { source: self.source, function, at })
     }
 
+    /// Whether a register has the same value where two statements of a function read it, or nothing
+    /// is known.
+    pub(super) fn is_same_value(
+        &mut self,
+        register: &Register,
+        one: &VideoStatement,
+        other: &VideoStatement,
+    ) -> bool {
+        let [one, other] = [one, other].map(|it| {
+            let site = self.at(it)?;
+            site.value(site.at, site.meaning(register)?)
+        });
+        one.zip(other).is_none_or(|(one, other)| one == other)
+    }
+
     /// Room for the ranges of a function's results, all of them unknown.
     pub(super) fn no_results(&mut self, statement: &VideoStatement) -> Option<Results> {
         let site = self.at(statement)?;
@@ -274,10 +289,7 @@ impl Site<'_> {
             if sources.len() != 2 {
                 return None;
             }
-            let value = |it: &NameAccess| match self.definitions_of(at, it.meaning)? {
-                (definitions, false) => Some(Value::Defined(definitions)),
-                (definitions, true) => definitions.is_empty().then_some(Value::Start(it.meaning)),
-            };
+            let value = |it: &NameAccess| self.value(at, it.meaning);
             sources.iter().map(value).collect::<Option<Vec<Value>>>()
         };
         let Some(own) = values(self.at) else { return false };
@@ -293,6 +305,14 @@ impl Site<'_> {
             let is_on_one_path = dominates(at, self.at) || dominates(self.at, at);
             is_on_one_path && values(at).is_some_and(|values| values == own)
         })
+    }
+
+    /// What a register holds where an instruction reads it.
+    fn value(&self, at: usize, meaning: Meaning) -> Option<Value> {
+        match self.definitions_of(at, meaning)? {
+            (definitions, false) => Some(Value::Defined(definitions)),
+            (definitions, true) => definitions.is_empty().then_some(Value::Start(meaning)),
+        }
     }
 
     /// [`Site::definitions_of`] of a register of this instruction.

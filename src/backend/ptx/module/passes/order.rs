@@ -4,6 +4,7 @@
 //! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. This
 //! is right because `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
 
+use super::super::super::facts::Facts;
 use super::super::super::lanes::has_sums_of_halves;
 use super::super::super::{Gate, Opcode};
 use super::super::rewriter::{Rewriter, Standing};
@@ -20,7 +21,8 @@ pub(super) fn pass(
 ) -> Option<Replacement> {
     // On sm_70, repeated comparisons are no longer than shared ones.
     let is_shorter = reading.place.target.has(Feature::Ptxas13);
-    if !is_shorter || !should_exchange(reading.statements, at, reading.place.gate) {
+    let Reading { place, statements, chains, .. } = reading;
+    if !is_shorter || !should_exchange(statements, at, place.gate, &mut chains.facts) {
         return None;
     }
     let statement = &reading.statements[at];
@@ -30,11 +32,16 @@ pub(super) fn pass(
 }
 
 /// This many statements before and after an instruction are its neighbours.
-const NEAR: usize = 8;
+const NEAR: usize = 24;
 
 /// Whether an instruction shares a comparison with a neighbour if its sources are exchanged, and
 /// shares none as it is. `at` is the instruction's place among the statements.
-fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool {
+fn should_exchange(
+    statements: &[VideoStatement],
+    at: usize,
+    gate: Gate,
+    facts: &mut Facts<'_>,
+) -> bool {
     let statement = &statements[at];
     let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none());
     let Some(own) = instruction.and_then(Compared::of).filter(|own| own.is_extremum) else {
@@ -48,13 +55,15 @@ fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool
         return false;
     }
     let (before, after) = (&statements[..at], &statements[at + 1..]);
-    let alike = |other: &'_ VideoStatement| {
-        let is_near = other.function == statement.function;
-        let other = Compared::of(other.instruction.as_ref().filter(|_| is_near)?)?;
-        own.is_alike(&other).then_some((other.pair == own.pair, other.is_extremum))
+    let mut alike = |near: &'_ VideoStatement| {
+        let is_near = near.function == statement.function;
+        let other = Compared::of(near.instruction.as_ref().filter(|_| is_near)?)?;
+        let is_alike = own.is_alike(&other)
+            && own.pair.iter().all(|register| facts.is_same_value(register, statement, near));
+        is_alike.then_some((other.pair == own.pair, other.is_extremum))
     };
-    let before: Vec<_> = before.iter().rev().take(NEAR).filter_map(alike).collect();
-    let after = after.iter().take(NEAR).filter_map(alike);
+    let before: Vec<_> = before.iter().rev().take(NEAR).filter_map(&mut alike).collect();
+    let after = after.iter().take(NEAR).filter_map(&mut alike);
     let mut results = before.iter().copied().chain(after).filter(|(_, is_extremum)| !is_extremum);
     match results.next() {
         Some((is_same, _)) => !is_same && results.all(|(is_same, _)| !is_same),
