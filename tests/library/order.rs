@@ -97,7 +97,7 @@ fn others_stay_as_they_are() {
         (
             // The text also compares in the other direction.
             "vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.lt c, a, b, c;\n\
-             vset4.u32.u32.gt e, a, b, c;"
+             vset4.u32.u32.gt e, a, b, d;"
                 .to_owned(),
             false,
         ),
@@ -109,6 +109,13 @@ fn others_stay_as_they_are() {
         ),
         (far(23), true),
         (far(24), false),
+        (
+            // Nothing uses the result of the first one.
+            "vset4.u32.u32.gt e, a, b, c;\nvset4.u32.u32.lt e, a, c, e;\n\
+             vmin4.u32.u32.u32 d, a, b, c;"
+                .to_owned(),
+            false,
+        ),
         (
             // The names are the same, but not the words.
             "vmin4.u32.u32.u32 d, a, b, c;\nmov.b32 b, d;\nvset4.u32.u32.gt e, a, b, c;".to_owned(),

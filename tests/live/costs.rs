@@ -847,30 +847,6 @@ fn lanes(random: &mut Random, lanes: &str) -> String {
     text + "mov.b32 d, c;"
 }
 
-/// SIMD instructions on bytes, a comparison that no block has, and some of the first again.
-fn lanes_again(random: &mut Random) -> String {
-    let (mut text, steps) = (lanes(random, "4"), random.below(2));
-    let is_step = |line: &&str| line.starts_with('v');
-    let again: Vec<String> = text
-        .lines()
-        .filter(is_step)
-        .skip(steps)
-        .enumerate()
-        .filter_map(|(at, line)| {
-            let (head, sources) = line.split_once(", ")?;
-            let (mnemonic, _) = head.split_once(' ')?;
-            Some(format!("{mnemonic} r{}, {sources}\n", 10 + at % 9))
-        })
-        .collect();
-    let end = text.find("st.volatile").expect("it stores results");
-    let again: String = again.into_iter().filter(|_| random.one_in(2)).collect();
-    let is_written = |at: &usize| again.contains(&format!(" r{at}, "));
-    let written: Vec<String> = (10..19).filter(is_written).map(|at| format!("r{at}")).collect();
-    let results = stores(written.iter().map(String::as_str), 104);
-    text.insert_str(end, &format!("vset4.s32.s32.eq r19, a, b, c;\n{again}"));
-    text.replace("mov.b32 d, c;", &format!("{results}mov.b32 d, c;"))
-}
-
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn regions_are_never_worse() {
@@ -890,7 +866,6 @@ fn without(feature: Feature) -> Vec<Target> {
 fn groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("groups", Target::measured(), || lanes(&mut random, "4"));
-    regions_compared("groups with repetitions", Target::measured(), || lanes_again(&mut random));
     regions_compared("groups of halves", &without(Feature::Halves), || lanes(&mut random, "2"));
 }
 

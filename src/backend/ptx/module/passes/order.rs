@@ -9,9 +9,10 @@ use super::super::super::lanes::has_sums_of_halves;
 use super::super::super::{Gate, Opcode};
 use super::super::rewriter::{Rewriter, Standing};
 use super::{Reading, Replacement};
+use crate::ir::Input;
 use crate::isa::{Compare, Feature, LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
-use crate::video::{Instruction, Operation, Register, SimdOp, SimdOperands, SimdTail};
+use crate::video::{Instruction, Operation, Register, Semantics, SimdOp, SimdOperands, SimdTail};
 
 /// An extremum in the direction of a neighbour's comparison.
 pub(super) fn pass(
@@ -59,7 +60,8 @@ fn should_exchange(
         let is_near = near.function == statement.function;
         let other = Compared::of(near.instruction.as_ref().filter(|_| is_near)?)?;
         let is_alike = own.is_alike(&other)
-            && own.pair.iter().all(|register| facts.is_same_value(register, statement, near));
+            && own.pair.iter().all(|register| facts.is_same_value(register, statement, near))
+            && !is_unused(near, statements, facts);
         is_alike.then_some((other.pair == own.pair, other.is_extremum))
     };
     let before: Vec<_> = before.iter().rev().take(NEAR).filter_map(&mut alike).collect();
@@ -70,6 +72,26 @@ fn should_exchange(
         // Without comparisons as results, extrema agree with the first extremum.
         None => before.last().is_some_and(|(is_same, _)| !is_same),
     }
+}
+
+/// Whether a result is only the `c` of instructions that overwrite all of it, so that ptxas leaves the
+/// instruction out.
+fn is_unused(
+    statement: &VideoStatement,
+    statements: &[VideoStatement],
+    facts: &mut Facts<'_>,
+) -> bool {
+    let operands = statement.instruction.as_ref().and_then(Instruction::simd);
+    let Some(SimdOperands { d, .. }) = operands else { return false };
+    let readers = facts.at(statement).and_then(|site| site.readers(d)).unwrap_or_default();
+    let overwrites = |start: &u32| {
+        let at = statements.binary_search_by_key(start, |it| it.span.start).ok()?;
+        let reader = statements[at].instruction.as_ref().filter(|it| it.guard.is_none())?;
+        let SimdOperands { a, b, .. } = reader.simd()?;
+        let is_c = !a.names_same(d) && !b.names_same(d);
+        Some(is_c && !reader.lower(Semantics::CURRENT).reads(Input::C))
+    };
+    !readers.is_empty() && readers.iter().all(|start| overwrites(start) == Some(true))
 }
 
 /// A comparison of lanes that is the result, or that selects the result's lanes.
