@@ -33,7 +33,8 @@ pub struct Graph {
     instructions: Vec<u32>,
     /// The indices of the accesses, sorted by meaning and by place.
     by_meaning: Vec<u32>,
-    /// Those of the accesses that write: a register may have one definition and thousands of readers.
+    /// The indices of the accesses that write, in the same order. A register may have one definition
+    /// and thousands of readers.
     writes: Vec<u32>,
     blocks: Vec<Block>,
     reachable: Vec<bool>,
@@ -191,7 +192,9 @@ impl Graph {
 
     /// The instructions that use a name, in the order of the text.
     pub fn instructions_with(&self, meaning: Meaning) -> impl Iterator<Item = usize> {
-        self.of(meaning, &self.by_meaning).iter().map(|number| self.instruction_of(*number))
+        self.with_meaning(meaning, &self.by_meaning)
+            .iter()
+            .map(|number| self.instruction_of(*number))
     }
 
     /// The definitions whose values a register may hold just before an instruction runs.
@@ -206,18 +209,16 @@ impl Graph {
         instruction: usize,
         meaning: Meaning,
     ) -> Option<Reaching> {
+        let writes = self.with_meaning(meaning, &self.writes);
         let mut found = Reaching::default();
         let block = self.block_of(instruction);
         let mut seen = Set::default();
         let mut open = vec![(block, self.blocks[block].instructions.start..instruction)];
         while let Some((block, range)) = open.pop() {
             let mut is_defined = false;
-            for at in self.within(&range, self.of(meaning, &self.writes)).rev() {
-                let effect = self.effect(at, meaning);
-                if effect.writes {
-                    found.instructions.push(at);
-                }
-                if effect.defines {
+            for at in self.within(&range, writes).rev() {
+                found.instructions.push(at);
+                if self.effect(at, meaning).defines {
                     is_defined = true;
                     break;
                 }
@@ -273,7 +274,7 @@ impl Graph {
         instruction: usize,
         meaning: Meaning,
     ) -> Option<usize> {
-        if self.of(meaning, &self.by_meaning).len() > most {
+        if self.with_meaning(meaning, &self.by_meaning).len() > most {
             return None;
         }
         let (mut first, mut is_only) = (None, true);
@@ -304,12 +305,13 @@ impl Graph {
         meaning: Meaning,
         mut found: impl FnMut(usize) -> bool,
     ) -> Option<()> {
+        let accesses = self.with_meaning(meaning, &self.by_meaning);
         let block = self.block_of(instruction);
         let mut seen = Set::default();
         let mut open = vec![(block, instruction + 1..self.blocks[block].instructions.end)];
         while let Some((block, range)) = open.pop() {
             let mut is_defined = false;
-            for at in self.within(&range, self.of(meaning, &self.by_meaning)) {
+            for at in self.within(&range, accesses) {
                 let effect = self.effect(at, meaning);
                 if effect.reads && !found(at) {
                     return Some(());
@@ -337,15 +339,15 @@ impl Graph {
         Some(())
     }
 
-    /// The accesses with a meaning, of all accesses or of those that write.
-    fn of<'g>(&self, meaning: Meaning, accesses: &'g [u32]) -> &'g [u32] {
+    /// The accesses with a meaning, among accesses sorted by meaning.
+    fn with_meaning<'g>(&self, meaning: Meaning, accesses: &'g [u32]) -> &'g [u32] {
         let index = |number: &u32| self.accesses[*number as usize].meaning.index();
         let start = accesses.partition_point(|it| index(it) < meaning.index());
         let rest = &accesses[start..];
         &rest[..rest.partition_point(|it| index(it) == meaning.index())]
     }
 
-    /// The instructions of those accesses of one name that are in a range.
+    /// The instructions in a range that have some of these accesses to one name.
     fn within(
         &self,
         range: &Range<usize>,

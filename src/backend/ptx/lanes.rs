@@ -406,7 +406,7 @@ struct Candidate<'s, 'm> {
     /// The machine instructions of the step alone.
     cost: u32,
     /// The last step with the same sources; `usize::MAX` if an earlier instruction has these
-    /// sources.
+    /// sources, or another instruction repeats the step.
     last: usize,
 }
 

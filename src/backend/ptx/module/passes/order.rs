@@ -20,16 +20,16 @@ pub(super) fn pass(
     reading: &mut Reading<'_, '_>,
     at: usize,
 ) -> Option<Replacement> {
-    // On sm_70, repeated comparisons are no longer than shared ones.
-    let is_shorter = reading.place.target.has(Feature::Ptxas13);
     let Reading { place, statements, chains, .. } = reading;
+    // On sm_70, repeated comparisons are no longer than shared ones.
+    let is_shorter = place.target.has(Feature::Ptxas13);
     if !is_shorter || !should_exchange(statements, at, place.gate, &mut chains.facts) {
         return None;
     }
-    let statement = &reading.statements[at];
+    let statement = &statements[at];
     let instruction = statement.instruction.as_ref()?;
     let (standing, declared) = (Standing::Exchanged, statement.declared);
-    Some(Replacement::Single(rewriter.form(instruction, standing, declared, reading.place)))
+    Some(Replacement::Single(rewriter.form(instruction, standing, declared, *place)))
 }
 
 /// This many statements before and after an instruction are its neighbours.
@@ -74,8 +74,8 @@ fn should_exchange(
     }
 }
 
-/// Whether a result is only the `c` of instructions that overwrite all of it, so that ptxas leaves the
-/// instruction out.
+/// Whether a result is read only as the `c` of instructions that overwrite all of it. ptxas leaves such
+/// an instruction out.
 fn is_unused(
     statement: &VideoStatement,
     statements: &[VideoStatement],
