@@ -1,4 +1,4 @@
-//! Neighbouring SIMD instructions on bytes are rewritten as one block on halves.
+//! Neighbouring SIMD instructions on bytes are rewritten as one sequence on halves.
 
 use std::collections::HashMap;
 

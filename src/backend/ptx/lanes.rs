@@ -1,12 +1,12 @@
-//! Neighbouring SIMD instructions, as one block that works on wider lanes.
+//! Neighbouring SIMD instructions, as one sequence on wider lanes.
 //!
 //! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes. Before, there are
 //! only those of words and of floating-point numbers. Each word of lanes becomes two words of wider
 //! lanes once, and only live results are packed.
 
-mod block;
 mod cost;
 mod layout;
+mod steps;
 
 use super::emit::Body;
 use super::facts::Facts;
@@ -18,18 +18,18 @@ use crate::isa::{Compare, Feature, LaneWidth, Lanes, Target, Type, WordRegisters
 use crate::module::VideoStatement;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
-use block::Block;
 pub(super) use cost::Count;
 use layout::Layout;
+use steps::Steps;
 
-/// SIMD instructions, one right after the other, as one block that works on wider lanes: bytes as
-/// halves, which may be floating-point numbers, or halves as words.
+/// SIMD instructions, one right after the other, as one sequence on wider lanes: bytes as halves,
+/// which may be floating-point numbers, or halves as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
     /// The number of instructions.
     pub members: usize,
-    /// The block stands in the place of the instruction with this number, counted from 0. Later
+    /// The sequence stands in the place of the instruction with this number, counted from 0. Later
     /// instructions move up to it, over statements that read results of earlier instructions.
     pub place: usize,
     layout: Layout,
@@ -42,18 +42,18 @@ pub struct Group {
 }
 
 impl Group {
-    /// The lanes that the block computes with: `halves` or `halves in floating point` for bytes,
+    /// The lanes that the sequence computes with: `halves` or `halves in floating point` for bytes,
     /// `words` for halves.
     pub fn wider(&self) -> &'static str {
         self.layout.text()
     }
 
-    /// The registers that the block reads.
+    /// The registers that the sequence reads.
     pub fn inputs(&self) -> &[Register] {
         &self.inputs
     }
 
-    /// The instructions that write registers of the block, in order.
+    /// The instructions that write temporary registers of the sequence, in order.
     #[doc(hidden)]
     pub fn lines(&self) -> &[Line] {
         &self.lines
@@ -61,20 +61,20 @@ impl Group {
 
     /// For each of [`Group::lines`] that gives a word, the place among [`Group::inputs`] of the only
     /// register that it depends on, if that has the same value in all rounds of the loop around the
-    /// block. The line then stands where the register is written, before the loop.
+    /// sequence. The line then stands where the register is written, before the loop.
     #[doc(hidden)]
     pub fn before_loop(&self) -> &[Option<u16>] {
         &self.before_loop
     }
 
-    /// The registers that the block writes after that, and the instruction for each. These
-    /// instructions read registers of the block only.
+    /// The registers that the sequence writes after that, and the instruction for each. These
+    /// instructions read temporary registers only.
     #[doc(hidden)]
     pub fn outputs(&self) -> &[(Register, Line)] {
         &self.outputs
     }
 
-    /// The registers that the block writes, and their new values, for the values of the
+    /// The registers that the sequence writes, and their new values, for the values of the
     /// registers that it reads.
     pub fn eval(&self, inputs: &[u32]) -> Vec<(&Register, u32)> {
         let words = |arg| match arg {
@@ -91,7 +91,7 @@ impl Group {
         Body { lines, inputs, before_loop, outputs }
     }
 
-    /// The machine instructions of the block.
+    /// The machine instructions of the sequence.
     pub(super) fn cost(&self, target: Target) -> Count {
         let packed: Vec<Line> = self.outputs.iter().map(|(_, line)| *line).collect();
         Count::of(&self.lines, &packed, &self.before_loop, target)
@@ -320,7 +320,7 @@ pub(super) fn has_sums_of_halves(gate: Gate) -> bool {
 
 /// Whether two of the steps are the same. ptxas computes their result once.
 pub(super) fn has_equal(run: &Run<'_>) -> bool {
-    block(run.layouts[0], &run.steps).has_equal()
+    compiled(run.layouts[0], &run.steps).has_equal()
 }
 
 /// Whether some of the first steps may cost less as a group, whatever reads their results. Only the
@@ -347,7 +347,7 @@ pub(super) fn best(
     target: Target,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    let is_needed = block(run.layouts[0], steps).needed();
+    let is_needed = compiled(run.layouts[0], steps).needed();
     let from = |first: usize| {
         // The steps before the first one with ambiguous names.
         let steps = (first..is_needed.len()).map(|at| {
@@ -377,19 +377,18 @@ pub(super) fn best(
     if from(1).is_some_and(|other| other.saved > saved) {
         return Err(1);
     }
-    let block = block(layout, &steps[..members]);
-    Ok(block.group(members.min(run.before) - 1))
+    Ok(compiled(layout, &steps[..members]).group(members.min(run.before) - 1))
 }
 
 /// The first steps, up to one with ambiguous names: two names that may be one register or two.
-fn block<'m>(layout: Layout, steps: &[Step<'m>]) -> Block<'m> {
-    let mut block = Block::new(layout);
+fn compiled<'m>(layout: Layout, steps: &[Step<'m>]) -> Steps<'m> {
+    let mut compiled = Steps::new(layout);
     for step in steps {
-        if !block.push(step) {
+        if !compiled.push(step) {
             break;
         }
     }
-    block
+    compiled
 }
 
 /// The first steps that save most machine instructions as a group.
@@ -436,24 +435,24 @@ impl Shared {
 
 /// The first steps that save most machine instructions in a layout.
 fn saving(layout: Layout, steps: &[Candidate<'_, '_>], target: Target) -> Option<Saving> {
-    let mut block = Block::new(layout);
+    let mut compiled = Steps::new(layout);
     let (mut best, mut sum): (Option<Saving>, u32) = (None, 0);
     for (at, candidate) in steps.iter().enumerate() {
-        block.push(candidate.step);
+        compiled.push(candidate.step);
         sum += candidate.cost;
-        // ptxas shares a member's comparison with instructions outside, but not a block's
-        // comparison.
+        // ptxas shares a member's comparison with instructions outside, but not the
+        // comparison of a group.
         let shared = steps[..=at].iter().filter(|it| it.last > at).count() as u32;
         let before = sum.saturating_sub(SHARED * shared);
-        let Count { instructions, before_loop, weight } = block.cost(target);
+        let Count { instructions, before_loop, weight } = compiled.cost(target);
         let saved = before.saturating_sub(instructions - before_loop);
-        let margin = margin(layout, target) + block.repeated();
-        if block.len() > 1
+        let margin = margin(layout, target) + compiled.repeated();
+        if compiled.len() > 1
             && instructions + margin < before
             && weight <= before
             && best.is_none_or(|best| saved > best.saved)
         {
-            best = Some(Saving { layout, members: block.len(), saved });
+            best = Some(Saving { layout, members: compiled.len(), saved });
         }
     }
     best

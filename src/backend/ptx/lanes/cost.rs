@@ -1,9 +1,9 @@
-//! Counts the machine instructions of a block on wider lanes.
+//! Counts the machine instructions of a sequence on wider lanes.
 
 use super::super::sequence::{Arg, Line, Opcode};
 use crate::isa::{Feature, Target, Type};
 
-/// The machine instructions of a block.
+/// The machine instructions of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Count {
     pub(in super::super) instructions: u32,

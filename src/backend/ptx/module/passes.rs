@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::super::emit::{Operands, Template};
 use super::super::region::{Chain, Chains};
-use super::rewriter::{Form, FormOutcome, Place, Rewriter};
+use super::rewriter::{Form, FormOutcome, Given, Rewriter};
 use crate::module::VideoStatement;
 use crate::video::Instruction;
 
@@ -31,7 +31,7 @@ pub(super) const PASSES: [Pass; 4] = [chains::pass, groups::pass, sources::pass,
 
 /// The video instructions of a module, and what is known around the next ones.
 pub(super) struct Reading<'s, 'm> {
-    pub(super) place: Place<'s>,
+    pub(super) given: Given<'s>,
     pub(super) statements: &'m [VideoStatement],
     chains: Chains<'s>,
     ranges: Known<'m>,
@@ -40,9 +40,9 @@ pub(super) struct Reading<'s, 'm> {
 }
 
 impl<'s, 'm> Reading<'s, 'm> {
-    pub(super) fn new(place: Place<'s>, statements: &'m [VideoStatement]) -> Reading<'s, 'm> {
-        let (chains, ranges) = (Chains::new(place.source), Known::default());
-        Reading { place, statements, chains, ranges, alone_to: 0 }
+    pub(super) fn new(given: Given<'s>, statements: &'m [VideoStatement]) -> Reading<'s, 'm> {
+        let (chains, ranges) = (Chains::new(given.source), Known::default());
+        Reading { given, statements, chains, ranges, alone_to: 0 }
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::emit::{Operands, Places, Template};
 use super::super::lanes;
 use super::super::region::{Chain, Chains};
 use super::passes::{Hoisted, block, fused, outcomes};
-use super::rewriter::{FormOutcome, Place, Rewriter, replace};
+use super::rewriter::{FormOutcome, Given, Rewriter, replace};
 use super::{Outcome, RewriteOptions};
 use crate::diagnostic::Edit;
 use crate::isa::Target;
@@ -111,7 +111,7 @@ impl<'s> Regions<'s> {
         gate: Gate,
     ) -> Option<Region> {
         let region =
-            self.agreed(gate, |rewriter, _, _, place| fused(rewriter, chain, statements, place))?;
+            self.agreed(gate, |rewriter, _, _, given| fused(rewriter, chain, statements, given))?;
         let Some(Outcome::Fused(fusion)) = region.outcomes.last() else { return None };
         let template = self.rewriters.first_mut()?.0.block(&fusion.sequence, self.source);
         self.with_edits(region, &template, Some(chain), statements)
@@ -119,17 +119,17 @@ impl<'s> Regions<'s> {
 
     /// A group as a region, if the same block is cheaper on all targets.
     fn group(&mut self, statements: &[VideoStatement], gate: Gate) -> Option<Region> {
-        let region = self.agreed(gate, |rewriter, chains, alone_to, place| {
-            outcomes(rewriter, chains, alone_to, statements, place)
+        let region = self.agreed(gate, |rewriter, chains, alone_to, given| {
+            outcomes(rewriter, chains, alone_to, statements, given)
         })?;
         let Some(Outcome::Grouped(group)) = region.outcomes.get(region.place()) else {
             return None;
         };
-        let place = Place { source: self.source, target: *self.targets.first()?, gate };
+        let given = Given { source: self.source, target: *self.targets.first()?, gate };
         let rewriter = &mut self.rewriters.first_mut()?.0;
         let members = &statements[..group.members];
         let facts = &mut self.chains.facts;
-        let (hoisted, template) = block(rewriter, group.body(), members, facts, place);
+        let (hoisted, template) = block(rewriter, group.body(), members, facts, given);
         let region = self.with_edits(region, &template, None, statements)?;
         Some(self.with_hoisted(region, &hoisted))
     }
@@ -142,13 +142,13 @@ impl<'s> Regions<'s> {
             &mut Rewriter<'static>,
             &mut Chains<'s>,
             &mut u32,
-            Place<'s>,
+            Given<'s>,
         ) -> Option<Vec<FormOutcome>>,
     ) -> Option<Region> {
         let mut agreed: Option<Region> = None;
         for (&target, (rewriter, alone_to)) in self.targets.iter().zip(&mut self.rewriters) {
-            let place = Place { source: self.source, target, gate };
-            let known = on_target(rewriter, &mut self.chains, alone_to, place)?;
+            let given = Given { source: self.source, target, gate };
+            let known = on_target(rewriter, &mut self.chains, alone_to, given)?;
             let is_undisputed = known.iter().all(|known| known.differs.is_empty());
             let each = known.iter().filter_map(|known| known.cost);
             let (before, after) =

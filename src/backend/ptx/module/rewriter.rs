@@ -95,10 +95,10 @@ impl<'o> Rewriter<'o> {
         }
         let target = self.options.target.or(own).ok_or(NoTarget)?;
         let target = own.map_or(target, |own| target.for_text(own));
-        let place = Place { source, target, gate: gate(&[target], own, module.version()) };
+        let given = Given { source, target, gate: gate(&[target], own, module.version()) };
         self.hoisted_in = None;
-        let mut reading = Reading::new(place, statements);
-        let mut writer = Writer { place, places: Places::new(source), text, work };
+        let mut reading = Reading::new(given, statements);
+        let mut writer = Writer { given, places: Places::new(source), text, work };
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
             let Some(instruction) = &statement.instruction else {
@@ -109,7 +109,7 @@ impl<'o> Rewriter<'o> {
             let found = passes.iter().find_map(|pass| pass(self, &mut reading, at));
             let found = found.unwrap_or_else(|| {
                 let standing = Standing::of(instruction);
-                Replacement::Single(self.form(instruction, standing, statement.declared, place))
+                Replacement::Single(self.form(instruction, standing, statement.declared, given))
             });
             at += self.write(&found, &statements[at..], &mut writer);
         }
@@ -135,7 +135,7 @@ impl<'o> Rewriter<'o> {
                 let new = template.map(|template| (template, operands));
                 writer.replace((span, instruction), new, self.options);
             }
-            let target = writer.place.target;
+            let target = writer.given.target;
             let decision = Decision { span, instruction, target, known };
             (writer.work)(Visited::Instruction(decision), writer.text);
             flags = known.flags(instruction).map(|(of, sequence)| (span, of, operands, sequence));
@@ -146,7 +146,7 @@ impl<'o> Rewriter<'o> {
         if let Some((span, instruction, operands, sequence)) = flags
             && self.options.regions
         {
-            let source = writer.place.source;
+            let source = writer.given.source;
             let end = others.first().map_or(source.len() as u32, |next| next.span.start);
             let part = Span::new(span.end, end);
             if let Some(product) = Product::find(source, part, instruction, operands, sequence) {
@@ -169,7 +169,7 @@ impl<'o> Rewriter<'o> {
         instruction: &Instruction,
         standing: Standing,
         declared: DeclaredTypes,
-        Place { source, target, gate }: Place<'_>,
+        Given { source, target, gate }: Given<'_>,
     ) -> Arc<Form> {
         let Rewriter { options, forms, registers: fresh, .. } = self;
         let registers = declared.registers();
@@ -202,10 +202,10 @@ impl<'o> Rewriter<'o> {
     pub(super) fn absorbed(
         &mut self,
         statement: &VideoStatement,
-        place: Place<'_>,
+        given: Given<'_>,
     ) -> Option<(FormOutcome, (u32, u32))> {
         let instruction = statement.instruction.as_ref()?;
-        let form = self.form(instruction, Standing::Plain, statement.declared, place);
+        let form = self.form(instruction, Standing::Plain, statement.declared, given);
         let alone = &form.known;
         let cost = alone.cost?;
         let known = FormOutcome {
@@ -228,7 +228,7 @@ impl<'o> Rewriter<'o> {
 
 /// Appends replacements to a text.
 struct Writer<'w, 's, W> {
-    place: Place<'s>,
+    given: Given<'s>,
     places: Places,
     text: &'w mut String,
     /// Called for each replacement.
@@ -242,18 +242,18 @@ impl<'m, W: FnMut(Visited<'_, 'm>, &mut String)> Writer<'_, '_, W> {
         new: Option<(&Template, Operands<'_>)>,
         options: &RewriteOptions,
     ) {
-        replace(old, new, self.place.source, options, &mut self.places, self.text);
+        replace(old, new, self.given.source, options, &mut self.places, self.text);
     }
 
     fn insert(&mut self, hoisted: &Hoisted, options: &RewriteOptions) {
-        hoisted.push(self.place.source, options, &mut self.places, self.text);
+        hoisted.push(self.given.source, options, &mut self.places, self.text);
         (self.work)(Visited::Ordinary(Span::at(hoisted.end)), self.text);
     }
 }
 
-/// The facts about a module that decide what its instructions become.
+/// What is given to each pass.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'s> {
+pub(super) struct Given<'s> {
     pub(super) source: &'s str,
     pub(super) target: Target,
     pub(super) gate: Gate,

@@ -9,7 +9,7 @@ use super::super::super::cost::{self, Cost};
 use super::super::super::region::{Chain, Code};
 use super::super::super::sequence::Sequence;
 use super::super::Outcome;
-use super::super::rewriter::{FormOutcome, Place, Rewriter, Standing};
+use super::super::rewriter::{FormOutcome, Given, Rewriter, Standing};
 use super::{Reading, Replacement, Whole};
 use crate::module::VideoStatement;
 
@@ -19,14 +19,14 @@ pub(super) fn pass(
     reading: &mut Reading<'_, '_>,
     at: usize,
 ) -> Option<Replacement> {
-    let (statements, place) = (&reading.statements[at..], reading.place);
+    let (statements, given) = (&reading.statements[at..], reading.given);
     let found = reading.chains.starting(statements, rewriter.options.semantics);
     let (chain, outcomes) = found.into_iter().find_map(|chain| {
-        let outcomes = fused(rewriter, &chain, statements, place)?;
+        let outcomes = fused(rewriter, &chain, statements, given)?;
         Some((chain, outcomes))
     })?;
     let Outcome::Fused(fusion) = &outcomes.last()?.outcome else { return None };
-    let template = rewriter.block(&fusion.sequence, place.source);
+    let template = rewriter.block(&fusion.sequence, given.source);
     let whole = Whole { chain: Some(chain), outcomes, hoisted: Vec::new(), template };
     Some(Replacement::Whole(Box::new(whole)))
 }
@@ -36,13 +36,13 @@ pub(in super::super) fn fused(
     rewriter: &mut Rewriter<'_>,
     chain: &Chain,
     statements: &[VideoStatement],
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> Option<Vec<FormOutcome>> {
-    let (sequence, new_count, new_weight) = whole(rewriter, chain, place)?;
+    let (sequence, new_count, new_weight) = whole(rewriter, chain, given)?;
     let (mut count, mut weight) = (0, 0);
     let mut outcomes = Vec::new();
     for statement in &statements[..chain.members] {
-        let (known, (own, own_weight)) = rewriter.absorbed(statement, place)?;
+        let (known, (own, own_weight)) = rewriter.absorbed(statement, given)?;
         count += own;
         weight += own_weight;
         outcomes.push(known);
@@ -62,11 +62,11 @@ pub(in super::super) fn fused(
 fn whole(
     rewriter: &mut Rewriter<'_>,
     chain: &Chain,
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> Option<(Sequence, u32, u32)> {
     match &chain.code {
         Code::Simd(instruction) => {
-            let form = rewriter.form(instruction, Standing::Fused, chain.declared, place);
+            let form = rewriter.form(instruction, Standing::Fused, chain.declared, given);
             let known = &form.known;
             let Outcome::Rewritten(sequence) = &known.outcome else { return None };
             let cost = known.cost?;
@@ -74,7 +74,7 @@ fn whole(
         }
         Code::Products(sequence) => {
             let count = cost::products(sequence);
-            let admitted = place.gate.admits(sequence);
+            let admitted = given.gate.admits(sequence);
             let sequence = sequence.for_registers(chain.declared.registers());
             admitted.then_some((sequence, count, count))
         }

@@ -1,15 +1,15 @@
-//! Groups: neighbouring SIMD instructions become one block on wider lanes.
+//! Groups: neighbouring SIMD instructions become one sequence on wider lanes.
 //!
 //! Members may move over simple instructions that do not name their registers. Only results that
 //! others read are packed, and lines that are the same in each round stand before the loop. This is
-//! right because each step is exact on wider lanes (`lanes/block.rs`). Proven by
+//! right because each step is exact on wider lanes (`lanes/steps.rs`). Proven by
 //! `tests/library/lanes.rs` and by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::Cost;
 use super::super::super::lanes;
 use super::super::super::region::Chains;
 use super::super::Outcome;
-use super::super::rewriter::{FormOutcome, Place, Rewriter};
+use super::super::rewriter::{FormOutcome, Given, Rewriter};
 use super::hoisting::block;
 use super::{Reading, Replacement, Whole};
 use crate::module::VideoStatement;
@@ -17,11 +17,11 @@ use crate::module::VideoStatement;
 /// The group that starts at a statement and saves most.
 pub(super) fn pass(
     rewriter: &mut Rewriter<'_>,
-    Reading { place, statements, chains, alone_to, .. }: &mut Reading<'_, '_>,
+    Reading { given, statements, chains, alone_to, .. }: &mut Reading<'_, '_>,
     at: usize,
 ) -> Option<Replacement> {
     let statements = &statements[at..];
-    let Some(outcomes) = outcomes(rewriter, chains, alone_to, statements, *place) else {
+    let Some(outcomes) = outcomes(rewriter, chains, alone_to, statements, *given) else {
         chains.remember(&statements[0]);
         return None;
     };
@@ -30,7 +30,7 @@ pub(super) fn pass(
         _ => None,
     })?;
     let (hoisted, template) =
-        block(rewriter, group.body(), &statements[..group.members], &mut chains.facts, *place);
+        block(rewriter, group.body(), &statements[..group.members], &mut chains.facts, *given);
     let whole = Whole { chain: None, outcomes, hoisted, template };
     Some(Replacement::Whole(Box::new(whole)))
 }
@@ -41,21 +41,21 @@ pub(in super::super) fn outcomes(
     chains: &mut Chains<'_>,
     alone_to: &mut u32,
     statements: &[VideoStatement],
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> Option<Vec<FormOutcome>> {
     if statements[0].span.start < *alone_to {
         return None;
     }
-    let mut run = lanes::run(place.source, statements, place.gate)?;
+    let mut run = lanes::run(given.source, statements, given.gate)?;
     if run.steps.len() < 2 {
         return None;
     }
     let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
     for statement in &statements[..run.steps.len()] {
         // Steps compute what the manual says, and so must ptxas.
-        let known = rewriter.absorbed(statement, place);
+        let known = rewriter.absorbed(statement, given);
         let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty()) else {
-            // The block computes what the manual says. ptxas may compute something else for this
+            // The sequence computes what the manual says. ptxas may compute something else for this
             // statement, and then for statements that depend on it.
             *alone_to = statements[run.steps.len() - 1].span.end;
             return None;
@@ -66,7 +66,7 @@ pub(in super::super) fn outcomes(
     let function = statements[0].function;
     let stays = if lanes::has_equal(&run) {
         run.steps.len()
-    } else if lanes::may_save(&run, &alone, place.target) {
+    } else if lanes::may_save(&run, &alone, given.target) {
         0
     } else {
         // The other steps are tried again, together with later ones.
@@ -78,7 +78,7 @@ pub(in super::super) fn outcomes(
     }
     run.find_uses(statements, &mut chains.facts);
     let shared = lanes::Shared::of_each(&run.steps, chains.recent(function));
-    let group = match lanes::best(&run, &alone, &shared, place.target) {
+    let group = match lanes::best(&run, &alone, &shared, given.target) {
         Ok(group) => group,
         Err(count) => {
             *alone_to = statements[count - 1].span.end;
@@ -86,7 +86,7 @@ pub(in super::super) fn outcomes(
         }
     };
     outcomes.truncate(group.members);
-    let lanes::Count { instructions, weight, .. } = group.cost(place.target);
+    let lanes::Count { instructions, weight, .. } = group.cost(given.target);
     let known = outcomes.get_mut(group.place)?;
     known.outcome = Outcome::Grouped(Box::new(group));
     known.cost =

@@ -11,7 +11,7 @@
 use super::super::super::emit::{Body, Operands, Places, Surroundings, Template};
 use super::super::super::facts::Facts;
 use super::super::super::sequence::words_of_one;
-use super::super::rewriter::{FormOutcome, Place, Rewriter};
+use super::super::rewriter::{FormOutcome, Given, Rewriter};
 use super::super::{Outcome, RewriteOptions};
 use super::Whole;
 use crate::module::VideoStatement;
@@ -22,7 +22,7 @@ pub(super) fn single(
     statement: &VideoStatement,
     known: &FormOutcome,
     facts: &mut Facts<'_>,
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> Option<Whole> {
     let instruction = statement.instruction.as_ref()?;
     let Outcome::Rewritten(sequence) = &known.outcome else { return None };
@@ -38,7 +38,7 @@ pub(super) fn single(
     let inputs = sources.map(|it| it.unwrap_or(instruction.destination()).clone());
     let body =
         Body { lines: &lines, inputs: &inputs, before_loop: &before_loop, outputs: &outputs };
-    let (hoisted, template) = block(rewriter, body, std::slice::from_ref(statement), facts, place);
+    let (hoisted, template) = block(rewriter, body, std::slice::from_ref(statement), facts, given);
     Some(Whole { chain: None, outcomes: vec![known.clone()], hoisted, template })
 }
 
@@ -49,7 +49,7 @@ pub(in super::super) fn block(
     body: Body<'_>,
     members: &[VideoStatement],
     facts: &mut Facts<'_>,
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> (Vec<Hoisted>, Template) {
     let function = members[0].function;
     if rewriter.hoisted_in != function {
@@ -67,7 +67,7 @@ pub(in super::super) fn block(
             })
         })
         .collect();
-    let registers = rewriter.fresh(place.source);
+    let registers = rewriter.fresh(given.source);
     let mut hoisted = Vec::new();
     for (at, register) in body.inputs.iter().enumerate() {
         let at = at as u16;

@@ -20,16 +20,16 @@ pub(super) fn pass(
     reading: &mut Reading<'_, '_>,
     at: usize,
 ) -> Option<Replacement> {
-    let Reading { place, statements, chains, .. } = reading;
+    let Reading { given, statements, chains, .. } = reading;
     // On sm_70, repeated comparisons are no longer than shared ones.
-    let is_shorter = place.target.has(Feature::Ptxas13);
-    if !is_shorter || !should_exchange(statements, at, place.gate, &mut chains.facts) {
+    let is_shorter = given.target.has(Feature::Ptxas13);
+    if !is_shorter || !should_exchange(statements, at, given.gate, &mut chains.facts) {
         return None;
     }
     let statement = &statements[at];
     let instruction = statement.instruction.as_ref()?;
     let (standing, declared) = (Standing::Exchanged, statement.declared);
-    Some(Replacement::Single(rewriter.form(instruction, standing, declared, *place)))
+    Some(Replacement::Single(rewriter.form(instruction, standing, declared, *given)))
 }
 
 /// This many statements before and after an instruction are its neighbours.

@@ -16,7 +16,7 @@ use super::super::super::ZERO;
 use super::super::super::cost::{self, Context};
 use super::super::super::facts::Facts;
 use super::super::Outcome;
-use super::super::rewriter::{Form, FormOutcome, Place, Rewriter, Standing};
+use super::super::rewriter::{Form, FormOutcome, Given, Rewriter, Standing};
 use super::{Reading, Replacement, hoisting};
 use crate::isa::Feature;
 use crate::module::{DeclaredTypes, VideoStatement};
@@ -36,11 +36,11 @@ pub(super) fn pass(
     let instruction = statement.instruction.as_ref()?;
     let (on, context) = known(rewriter, reading, at)?;
     let on = (&on, context);
-    let form = on_known(rewriter, instruction, on, statement.declared, reading.place)?;
+    let form = on_known(rewriter, instruction, on, statement.declared, reading.given)?;
     // ptxas moves most lines before loops itself, but not always limits.
     let facts = &mut reading.chains.facts;
     let whole = (context.sharing > 1)
-        .then(|| hoisting::single(rewriter, statement, &form.known, facts, reading.place));
+        .then(|| hoisting::single(rewriter, statement, &form.known, facts, reading.given));
     Some(match whole.flatten() {
         Some(whole) => Replacement::Whole(Box::new(whole)),
         None => Replacement::Single(form),
@@ -51,28 +51,28 @@ pub(super) fn pass(
 /// `None` if these give no shorter sequence.
 fn known(
     rewriter: &mut Rewriter<'_>,
-    Reading { place, statements, chains, ranges, .. }: &mut Reading<'_, '_>,
+    Reading { given, statements, chains, ranges, .. }: &mut Reading<'_, '_>,
     at: usize,
 ) -> Option<(Instruction, Context)> {
-    let (place, statement) = (*place, &statements[at]);
+    let (given, statement) = (*given, &statements[at]);
     let instruction = statement.instruction.as_ref()?;
     if instruction.guard.is_some() {
         return None;
     }
     let semantics = rewriter.options.semantics;
     let mut is_shorter = |on: &Instruction, context: Context| {
-        on_known(rewriter, instruction, (on, context), statement.declared, place).is_some()
+        on_known(rewriter, instruction, (on, context), statement.declared, given).is_some()
     };
     let nothing = Context { ranges: [None; 3], sharing: 1 };
-    let is_near = ranges.is_near(place.source, statements, at);
+    let is_near = ranges.is_near(given.source, statements, at);
     let facts = &mut chains.facts;
     // On sm_70, code of this kind is not always shorter. Instructions that stay have the results of
     // ptxas 13.
-    let is_estimated = place.target.has(Feature::Ptxas13);
+    let is_estimated = given.target.has(Feature::Ptxas13);
     let mut sharing = 1;
     if is_estimated && (is_near || instruction.simd().is_none()) {
         let facts = is_near.then_some(&mut *facts);
-        sharing = limits::sharing(place.source, statements, at, facts);
+        sharing = limits::sharing(given.source, statements, at, facts);
     }
     if instruction.simd().is_some() {
         if !is_near {
@@ -103,24 +103,24 @@ fn on_known(
     instruction: &Instruction,
     (on, context): (&Instruction, Context),
     declared: DeclaredTypes,
-    place: Place<'_>,
+    given: Given<'_>,
 ) -> Option<Arc<Form>> {
     let registers = declared.registers();
     let key = (instruction.anonymous(), on.anonymous(), context, registers);
     if let Some(form) = rewriter.on_known.get(&key) {
         return form.clone();
     }
-    let plain = rewriter.form(instruction, Standing::Plain, declared, place);
+    let plain = rewriter.form(instruction, Standing::Plain, declared, given);
     let shorter = match &plain.known.outcome {
         Outcome::Rewritten(own) => {
-            let Place { target, gate, .. } = place;
+            let Given { target, gate, .. } = given;
             cost::on_known(on, context, own, target, rewriter.options.semantics, gate)
         }
         _ => None,
     };
     let form = shorter.map(|shorter| {
         let sequence = shorter.for_registers(registers);
-        let template = Some(rewriter.block(&sequence, place.source));
+        let template = Some(rewriter.block(&sequence, given.source));
         // The cost is for any registers: for these it is not more.
         let known = FormOutcome { outcome: Outcome::Rewritten(sequence), ..plain.known.clone() };
         Arc::new(Form { known, template })

@@ -7,7 +7,7 @@
 use super::super::super::sequence::{Arg, Opcode, word};
 use super::super::layout::{Floats, LaneWords, Layout, is_signed};
 use super::super::{Action, Kind};
-use super::{Block, Form, Name, Value, range};
+use super::{Form, Name, Steps, Value, range};
 use crate::ir::Range;
 use crate::isa::Type;
 use crate::video::SimdOp;
@@ -166,7 +166,7 @@ fn bit(ty: Type, shape: Shape) -> u8 {
     1 << (3 * usize::from(is_signed(ty)) + kind)
 }
 
-impl Block<'_> {
+impl Steps<'_> {
     pub(super) fn compute_floats(&mut self, floats: Floats, kind: Kind, names: [usize; 2]) -> Form {
         let Kind { action, types: [atype, btype] } = kind;
         let [a, b] = names;

@@ -93,7 +93,7 @@ struct LaneResult<'m> {
 
 /// Steps on wider lanes.
 #[derive(Clone)]
-pub(super) struct Block<'m> {
+pub(super) struct Steps<'m> {
     layout: Layout,
     builder: Builder,
     done: Vec<Done>,
@@ -103,10 +103,10 @@ pub(super) struct Block<'m> {
     end: usize,
 }
 
-impl<'m> Block<'m> {
-    pub(super) fn new(layout: Layout) -> Block<'m> {
+impl<'m> Steps<'m> {
+    pub(super) fn new(layout: Layout) -> Steps<'m> {
         let (done, names, inputs) = (Vec::new(), Vec::new(), Vec::new());
-        Block { layout, builder: Builder::default(), done, names, inputs, end: 0 }
+        Steps { layout, builder: Builder::default(), done, names, inputs, end: 0 }
     }
 
     /// Adds a step. `false` if its names are ambiguous: two of them may be one register or two.
@@ -177,13 +177,13 @@ impl<'m> Block<'m> {
 
     /// The machine instructions of all steps.
     pub(super) fn cost(&self, target: Target) -> Count {
-        let block = self.finished();
-        let mut lines = block.builder.lines().to_vec();
+        let steps = self.finished();
+        let mut lines = steps.builder.lines().to_vec();
         let packed = |LaneResult { words, packing, .. }: LaneResult<'_>| {
             self.layout.packed(words, packing, &mut lines)
         };
-        let packed: Vec<Line> = block.results().map(packed).collect();
-        Count::of(&lines, &packed, &block.before_loop(&lines), target)
+        let packed: Vec<Line> = steps.results().map(packed).collect();
+        Count::of(&lines, &packed, &steps.before_loop(&lines), target)
     }
 
     /// For each line that may stand before the loop, the input that the line depends on.
@@ -197,12 +197,12 @@ impl<'m> Block<'m> {
 
     /// The group of all steps, in the place of one of them.
     pub(super) fn group(&self, place: usize) -> Group {
-        let block = self.finished();
-        let results: Vec<LaneResult<'_>> = block.results().collect();
+        let steps = self.finished();
+        let results: Vec<LaneResult<'_>> = steps.results().collect();
         // The first words of all results come first: so fewer registers are in use at a time.
         let words = [0, 1].map(|at| results.iter().map(move |result| result.words[at]));
         let mut words: Vec<Arg> = words.into_iter().flatten().collect();
-        let mut lines = block.builder.used(&mut words);
+        let mut lines = steps.builder.used(&mut words);
         let (even, odd) = words.split_at(words.len() / 2);
         let pairs = even.iter().zip(odd).map(|(even, odd)| [*even, *odd]);
         let outputs = results.iter().zip(pairs).map(|(result, words)| {
@@ -215,16 +215,16 @@ impl<'m> Block<'m> {
         Group { members, place, layout, inputs, lines, before_loop, outputs }
     }
 
-    /// The same block with results that can be packed.
+    /// The same steps with results that can be packed.
     fn finished(&self) -> Cow<'_, Self> {
         let Layout::Floats(floats) = self.layout else { return Cow::Borrowed(self) };
-        let mut block = self.clone();
+        let mut steps = self.clone();
         for (name, Name { value, .. }) in self.names.iter().enumerate() {
             if value.is_some_and(|value| self.is_result(&value)) {
-                block.finish_floats(floats, name);
+                steps.finish_floats(floats, name);
             }
         }
-        Cow::Owned(block)
+        Cow::Owned(steps)
     }
 
     /// The registers that steps write and that are live after all steps. Only later steps read the
@@ -516,10 +516,10 @@ mod tests {
                         c: &a,
                         uses: Uses::UNKNOWN,
                     };
-                    let mut block = Block::new(layout);
-                    assert!(block.push(&step));
-                    let group = block.group(0);
-                    let result = block.names.iter().find(|name| *name.register == d).unwrap();
+                    let mut steps = Steps::new(layout);
+                    assert!(steps.push(&step));
+                    let group = steps.group(0);
+                    let result = steps.names.iter().find(|name| *name.register == d).unwrap();
                     let (words, range) = match result.value.unwrap().form {
                         Form::Wide(words, range) => (words, range.unwrap()),
                         Form::Unlimited(words, range, _) => (words, range),
@@ -535,7 +535,7 @@ mod tests {
                             [(&d, expected)],
                             "{step:?} {x:08x} {y:08x}"
                         );
-                        let lines = block.builder.lines();
+                        let lines = steps.builder.lines();
                         let values =
                             results(lines, |arg| if arg == Arg::Register(0) { x } else { y });
                         for word in words {
@@ -557,16 +557,16 @@ mod tests {
             .into_iter()
             .flat_map(|layout| TYPES.map(|ty| (layout, ty)))
         {
-            let mut block = Block::new(layout);
-            let name = block.name(&register).unwrap();
+            let mut steps = Steps::new(layout);
+            let name = steps.name(&register).unwrap();
             let form = Form::Wide([Arg::Register(0), Arg::Register(1)], None);
-            block.names[name].value =
+            steps.names[name].value =
                 Some(Value { form, step: None, extended: [None; 2], shapes: 0 });
-            let (words, range) = block.extended(name, ty);
+            let (words, range) = steps.extended(name, ty);
             assert_eq!(range, layout.lane(ty));
             for half in 0..=0xffff_u32 {
                 let inputs = [half << 16 | half ^ 0xffff, half | (half ^ 0xa5a5) << 16];
-                let values = results(block.builder.lines(), |arg| match arg {
+                let values = results(steps.builder.lines(), |arg| match arg {
                     Arg::Register(at) => inputs[usize::from(at)],
                     _ => 0,
                 });
