@@ -95,6 +95,18 @@ fn neighbours_work_on_halves() {
     }
 }
 
+/// Limiting keeps the order of numbers. So two sums with `.sat` and their maximum need no limits but
+/// those of the instruction that packs the result.
+#[test]
+fn halves_are_limited_when_they_are_packed() {
+    let body = "vadd2.s32.s32.s32.sat r1, a, b, c;\nvadd2.s32.s32.s32.sat r2, e, b, c;\n\
+                vmax2.s32.s32.s32 d, r1, r2, c;\nst.global.b32 [r9], d;\n";
+    let text = kernel(body).replace("sm_90", "sm_80");
+    let new = rewrite(&parse(&text).0, &RewriteOptions::default()).unwrap().text();
+    let count = |opcode: &str| new.matches(opcode).count();
+    assert_eq!(["add.s32", "max.s32", "cvt.pack.sat.s16.s32", "min."].map(count), [4, 2, 1, 0]);
+}
+
 #[test]
 fn groups_end() {
     let first = "3: a b c e > r3";

@@ -262,23 +262,26 @@ fn releases_differ_in_targets_and_hashes() {
 
 #[test]
 fn types_of_equal_width_can_be_ignored() {
-    let text = |ld: &str, add: &str, st: &str| {
+    let text = |[ld, add, setp, st]: [&str; 4]| {
         format!(
             ".version 8.0\n.target sm_90\n.visible .func f(.reg .b64 p) {{\n\
-             .reg .b32 %r<3>;\nld.global.{ld} %r1, [p];\nadd.{add} %r2, %r1, 1;\n\
-             st.global.{st} [p], %r2;\n}}\n"
+             .reg .b32 %r<3>;\n.reg .pred q;\nld.global.{ld} %r1, [p];\nadd.{add} %r2, %r1, 1;\n\
+             setp.{setp} q, %r2, 1;\n@q st.global.{st} [p], %r2;\n}}\n"
         )
     };
     let folder = Folder::new("diff-types");
-    folder.write("old.ptx", text("u32", "s32", "u16"));
-    folder.write("new.ptx", text("b32", "u32", "b16"));
+    folder.write("old.ptx", text(["u32", "s32", "eq.u32", "u16"]));
+    folder.write("new.ptx", text(["b32", "u32", "eq.s32", "b16"]));
     // A signed load of 16 bits fills the register with the sign.
-    folder.write("signed.ptx", text("s16", "u32", "b16"));
+    folder.write("signed.ptx", text(["s16", "u32", "eq.s32", "b16"]));
+    folder.write("less.ptx", text(["b32", "u32", "lt.u32", "b16"]));
+    folder.write("signed_less.ptx", text(["b32", "u32", "lt.s32", "b16"]));
     let run =
         |arguments: &[&str]| vptx_in(&folder.0, &[&["diff", "-q"], arguments].concat(), b"").status;
     assert_eq!(run(&["old.ptx", "new.ptx"]), 1);
     assert_eq!(run(&["--ignore-types", "old.ptx", "new.ptx"]), 0);
     assert_eq!(run(&["--ignore-types", "new.ptx", "signed.ptx"]), 1);
+    assert_eq!(run(&["--ignore-types", "less.ptx", "signed_less.ptx"]), 1);
 }
 
 #[test]

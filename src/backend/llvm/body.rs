@@ -96,6 +96,12 @@ impl Body {
         self.push(format_args!("call i{} {name}({ty} {x})", ty.bits))
     }
 
+    /// The low bits of a value.
+    pub(super) fn cut(&mut self, x: &str, from: Type, bits: u8) -> String {
+        debug_assert!(bits <= from.bits);
+        self.convert(x, from, bits, false)
+    }
+
     /// A value in another number of bits.
     pub(super) fn convert(&mut self, x: &str, from: Type, bits: u8, signed: bool) -> String {
         let to = Type { bits, ..from };

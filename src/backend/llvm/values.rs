@@ -188,14 +188,14 @@ impl<'p> Values<'p> {
                 let max = self.body.call(&format!("{opcode}max"), ty, &x, &y);
                 let min = self.body.call(&format!("{opcode}min"), ty, &x, &y);
                 let text = self.body.binary("sub", ty, &max, &min);
-                self.body.convert(&text, ty, bits, false)
+                self.body.cut(&text, ty, bits)
             }
             op @ (Op::Min(..) | Op::Max(..)) => {
                 let (sign, common) = self.order(&[&x, &y], own);
                 let (x, y) = (self.at(&x, common), self.at(&y, common));
                 let name = if matches!(op, Op::Min(..)) { "min" } else { "max" };
                 let text = self.body.call(&format!("{sign}{name}"), self.ty(common), &x, &y);
-                self.body.convert(&text, self.ty(common), bits, sign == 's')
+                self.body.cut(&text, self.ty(common), bits)
             }
             op @ (Op::Shl(..) | Op::Shr(..)) => {
                 // The type must have more bits than the shift amount.
@@ -208,7 +208,7 @@ impl<'p> Values<'p> {
                 };
                 let (x, y) = (self.at(&x, common), self.at(&y, common));
                 let text = self.body.binary(opcode, self.ty(common), &x, &y);
-                self.body.convert(&text, self.ty(common), bits, sign == 's')
+                self.body.cut(&text, self.ty(common), bits)
             }
             Op::Compare(compare, ..) => {
                 let (sign, common) = self.order(&[&x, &y], Range::new(0, 0));
@@ -248,7 +248,7 @@ impl<'p> Values<'p> {
         if has_above {
             text = self.body.call(&format!("{sign}min"), ty, &text, &ty.splat(to.max));
         }
-        self.body.convert(&text, ty, bits, sign == 's')
+        self.body.cut(&text, ty, bits)
     }
 
     /// A clamped sum or difference, if a single intrinsic computes it exactly.

@@ -34,9 +34,7 @@ fn taken_numbers(source: &str) -> HashSet<u64> {
     let number = |at: usize| -> Option<u64> {
         let rest = &source[at + stem.len()..];
         let digits = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
-        // New names have numbers without leading zeros.
-        let is_written_so = rest[digits.len()..].starts_with('_') && !digits.starts_with('0');
-        digits.parse().ok().filter(|_| is_written_so)
+        digits.parse().ok().filter(|_| rest[digits.len()..].starts_with('_'))
     };
     memchr::memmem::find_iter(source.as_bytes(), stem.as_bytes()).filter_map(number).collect()
 }

@@ -277,8 +277,6 @@ impl Builder {
             0b1111 => word(u32::MAX),
             0b1100 => x,
             0b1010 => y,
-            0b0011 => self.push(Opcode::Not, &[x]),
-            0b0101 => self.push(Opcode::Not, &[y]),
             0b1000 => self.and(x, y),
             0b1110 => self.or(x, y),
             0b0110 => self.xor(x, y),

@@ -134,22 +134,30 @@ impl Tree {
             println!("{} mutants do not compile", wrong.len());
             on.retain(|id| !wrong.contains(id));
         }
-        let build =
-            "cargo test --no-run --locked --lib --test library --test program --features batch";
-        let output = self.cargo(build).output()?;
-        let log = String::from_utf8_lossy(&output.stderr);
+        // The tests of plans are those of the C library, which is another workspace.
+        let builds = [
+            "cargo test --no-run --locked --lib --test library --test program --features batch",
+            "cargo test --no-run --locked --profile quick --manifest-path bindings/c/Cargo.toml \
+             --test plans",
+        ];
+        let outputs = builds.map(|build| self.cargo(build).output());
         let changed = mutants.iter().map(|mutant| mutant.file.as_str());
         for file in changed.chain(["src/lib.rs"]) {
             fs::copy(root().join(file), self.folder.join(file))?;
         }
-        if !output.status.success() {
-            return Err(Failure::Message(format!("the tests do not build:\n{log}")));
+        let mut programs = Vec::new();
+        for output in outputs {
+            let output = output?;
+            let log = String::from_utf8_lossy(&output.stderr);
+            if !output.status.success() {
+                return Err(Failure::Message(format!("the tests do not build:\n{log}")));
+            }
+            programs.extend(log.lines().filter_map(|line| {
+                let path = line.trim().strip_prefix("Executable ")?.rsplit_once('(')?.1;
+                Some(self.folder.join(path.strip_suffix(')')?))
+            }));
         }
-        let programs = log.lines().filter_map(|line| {
-            let path = line.trim().strip_prefix("Executable ")?.rsplit_once('(')?.1;
-            Some(self.folder.join(path.strip_suffix(')')?))
-        });
-        Ok((on, programs.collect()))
+        Ok((on, programs))
     }
 }
 
