@@ -283,7 +283,7 @@ mod tests {
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;\n",
     ];
 
-    /// Several of these in a row become one block.
+    /// Several of these in a row become one sequence.
     const GROUP: [&str; 3] = [
         "vadd4.s32.s32.s32.sat a, b, c, d;\n",
         "vsub4.s32.s32.s32.sat b, a, d, c;\n",
@@ -320,6 +320,36 @@ mod tests {
             assert_eq!((count, found), check_counted(&text, &options), "{text:?}");
         }
         assert!(regions > 100 && groups > 30, "{regions} {groups}");
+    }
+
+    /// No finding on a later statement is handed over before the finding on a group, wherever in the
+    /// group a batch ends.
+    #[test]
+    fn groups_hold_back_what_stands_after_them() {
+        let group = GROUP.concat().replace("4.s32.s32.s32.sat", "4.sat.s32.s32.s32");
+        let options = CheckOptions::default()
+            .with_target(Some(Target::sm(90)))
+            .with_rules(RuleSet::NONE.with(Code::ModifierOrder).with(Code::UnfusedInstructions));
+        for before in 0..3 {
+            let single = "vadd.sat.s32.s32.s32 a, b, c;\nret;\n".repeat(before);
+            let text = single + &format!("{group}L:\n").repeat(BATCH);
+            let mut found = Vec::new();
+            let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
+            assert_eq!(found.len(), before + 3 * BATCH);
+            assert_eq!((count, found), check_counted(&text, &options), "{before}");
+        }
+    }
+
+    #[test]
+    fn findings_on_whole_modules_are_in_order() {
+        let body = "vadd.s32.s32.s32 a, b, b;\nvadd.s32.s32 a, b, b;\n";
+        let text =
+            format!(".version 8.0\n.target sm_90\n.func f()\n{{\n.reg .b32 a, b;\n{body}}}\n");
+        let options = CheckOptions::default();
+        let mut found = Vec::new();
+        let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
+        assert!(found.iter().any(|it| it.code == Code::UnreadResult), "{found:?}");
+        assert_eq!((count, found), check_counted(&text, &options));
     }
 
     #[test]
