@@ -117,6 +117,7 @@ pub mod port;
 pub mod print;
 pub mod source;
 pub mod syntax;
+mod terms;
 #[cfg(test)]
 mod testing;
 pub mod video;

@@ -15,6 +15,7 @@ use crate::hash::{Map, Set};
 use crate::ir::{Input, Program};
 use crate::source::Span;
 use crate::syntax::{self, OperandKind, StatementKind};
+use crate::terms::{Term, Terms};
 use crate::video::{EDGES, Instruction, Operation, Semantics};
 
 /// The number of sets of values that are tried.
@@ -437,7 +438,7 @@ impl<'o> Reading<'o> {
                         named.map(|(name, half)| (name, graph.op(half, &args))).collect()
                     }
                     (Plain::Opcode(Opcode::Lop3(_)), Operand::Name(name)) => {
-                        let Node::Constant(table) = graph.nodes[args[3] as usize] else {
+                        let Node::Constant(table) = graph.terms.all()[args[3] as usize] else {
                             return None;
                         };
                         vec![(*name, graph.op(Opcode::Lop3(table as u8), &args[..3]))]
@@ -510,9 +511,6 @@ fn operand(
     }
 }
 
-/// The index of a node.
-type Term = u32;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Node {
     /// The value of a name before the stretch, and its width in bits.
@@ -523,23 +521,17 @@ enum Node {
     Video(u32, [Term; 3]),
 }
 
-/// Terms. Equal nodes are stored once.
+/// The values of both sides.
 #[derive(Default)]
 struct Graph {
-    nodes: Vec<Node>,
-    terms: Map<Node, Term>,
+    terms: Terms<Node>,
     programs: Vec<Program>,
     videos: Map<(Operation, [Option<Term>; 3]), Term>,
 }
 
 impl Graph {
     fn node(&mut self, node: Node) -> Term {
-        let next = self.nodes.len() as Term;
-        let term = *self.terms.entry(node).or_insert(next);
-        if term == next {
-            self.nodes.push(node);
-        }
-        term
+        self.terms.number(node)
     }
 
     fn not(&mut self, predicate: Term) -> Term {
@@ -548,7 +540,7 @@ impl Graph {
     }
 
     fn constant(&self, term: Term) -> Option<u64> {
-        match self.nodes[term as usize] {
+        match self.terms.all()[term as usize] {
             Node::Constant(value) => Some(value),
             _ => None,
         }
@@ -638,7 +630,7 @@ impl Graph {
         // A rewriting may be known already: some rewritings use video instructions themselves.
         let known = roots.iter().find_map(|root| match root {
             Ok(term) => Some(*term),
-            Err(node) => self.terms.get(node).copied(),
+            Err(node) => self.terms.known(node),
         });
         let term = known.unwrap_or_else(|| {
             if let Some(Err(node)) = roots.first() {
@@ -648,7 +640,7 @@ impl Graph {
             self.node(Node::Video(self.programs.len() as u32 - 1, args))
         });
         for node in roots.into_iter().filter_map(Result::err) {
-            self.terms.entry(node).or_insert(term);
+            self.terms.join(node, term);
         }
         self.videos.insert(key, term);
         term
@@ -682,12 +674,13 @@ impl Graph {
 
     /// Whether two lists of terms are equal for many values of the names.
     fn is_same(&self, old: &[Term], new: &[Term], budget: &mut usize) -> bool {
-        let mut samples = Samples::new(&self.nodes);
-        let mut values = vec![0u64; self.nodes.len()];
+        let nodes = self.terms.all();
+        let mut samples = Samples::new(nodes);
+        let mut values = vec![0u64; nodes.len()];
         for round in 0..TRIED {
-            let Some(left) = budget.checked_sub(self.nodes.len()) else { return false };
+            let Some(left) = budget.checked_sub(nodes.len()) else { return false };
             *budget = left;
-            for (at, node) in self.nodes.iter().enumerate() {
+            for (at, node) in nodes.iter().enumerate() {
                 let value = |term: Term| values[term as usize];
                 values[at] = match *node {
                     Node::Value(_, 1) => u64::from(samples.next()) & 1,

@@ -1,15 +1,17 @@
 //! What the data flow of a function tells about the registers of its video instructions.
 
+use std::cell::OnceCell;
 use std::iter;
 
 use super::straight::moves_word;
-use crate::flow::{Flow, Graph, NameAccess};
+use crate::flow::{Flow, Graph};
 use crate::hash::{Map, Set};
 use crate::ir::Range;
 use crate::module::VideoStatement;
 use crate::names::{Meaning, Names, SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, StatementKind, parse_function};
+use crate::terms::{Term, Terms};
 use crate::video::Register;
 
 /// The functions of a text. Only the last function that was asked for is kept.
@@ -27,8 +29,8 @@ struct Function {
     loops: Vec<Option<usize>>,
     /// The parameters: registers that the caller may have written.
     parameters: Vec<Meaning>,
-    /// The instructions with each opcode of four or two lanes. Instructions with guards are left out.
-    simd: Vec<Vec<usize>>,
+    /// The results of SIMD instructions, once they are asked for.
+    values: OnceCell<Values>,
 }
 
 struct Known {
@@ -37,8 +39,38 @@ struct Known {
     /// Whether the instruction stands in the body of the function, and in no block inside of the
     /// body.
     is_outer: bool,
-    /// The place in [`Function::simd`] of the instructions with the same opcode.
-    simd: Option<usize>,
+    /// The opcode of a SIMD instruction.
+    simd: Option<SimdOpcode>,
+}
+
+/// The opcode of an instruction without guard that has all lanes in order and no secondary operation.
+#[derive(Clone, Copy)]
+struct SimdOpcode {
+    /// Equal for equal mnemonics with equal modifiers.
+    number: usize,
+    /// Whether the sources may be exchanged.
+    commutes: bool,
+}
+
+/// The results of a function's SIMD instructions.
+#[derive(Default)]
+struct Values {
+    terms: Terms<Value>,
+    /// The results of instructions, as far as they are known.
+    results: Map<usize, Term>,
+    /// The instructions with each result, in order.
+    repeated: Map<Term, Vec<usize>>,
+}
+
+/// What a register holds where an instruction reads it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Value {
+    /// Nothing writes the register before: the text is an example.
+    Start(Meaning),
+    /// What one of these instructions writes.
+    Defined(Vec<usize>),
+    /// What an instruction with this opcode computes from two values.
+    Simd(usize, [Term; 2]),
 }
 
 /// What an instruction writes.
@@ -101,7 +133,8 @@ impl<'s> Facts<'s> {
     ) -> bool {
         let [one, other] = [one, other].map(|it| {
             let site = self.at(it)?;
-            site.value(site.at, site.meaning(register)?)
+            let function = site.function;
+            function.value(site.at, site.meaning(register)?, function.values())
         });
         one.zip(other).is_none_or(|(one, other)| one == other)
     }
@@ -123,24 +156,19 @@ impl Function {
         let function = tree.functions().next()?;
         let body = function.body()?;
         let flow = Flow::of(&function, &names)?;
-        let (mut simd, mut opcodes) = (Vec::<Vec<usize>>::new(), Map::default());
+        let mut opcodes = Map::default();
         let mut instructions = Vec::with_capacity(flow.len());
-        for (at, statement) in flow.statements().iter().enumerate() {
+        for statement in flow.statements() {
             let StatementKind::Instruction(instruction) = statement.kind() else { return None };
-            let opcode = simd_opcode(source, &instruction).map(|opcode| {
-                *opcodes.entry(opcode).or_insert_with(|| {
-                    simd.push(Vec::new());
-                    simd.len() - 1
-                })
+            let simd = simd_opcode(source, &instruction).map(|opcode| {
+                let (commutes, next) = (commutes(&opcode), opcodes.len());
+                SimdOpcode { number: *opcodes.entry(opcode).or_insert(next), commutes }
             });
-            if let Some(opcode) = opcode {
-                simd[opcode].push(at);
-            }
             instructions.push(Known {
                 span: statement.span(),
                 result: Definition::of(source, &instruction, &names),
                 is_outer: statement.parent() == Some(body),
-                simd: opcode,
+                simd,
             });
         }
         let mut loops = vec![None; flow.blocks().len()];
@@ -150,7 +178,82 @@ impl Function {
         let parameters = function.results().chain(function.parameters());
         let parameters = parameters.filter_map(|it| names.use_of(it.name()?.name())?.meaning());
         let parameters = parameters.collect();
-        Some(Function { instructions, loops, parameters, simd, graph: flow.into_graph() })
+        let (graph, values) = (flow.into_graph(), OnceCell::new());
+        Some(Function { instructions, loops, parameters, graph, values })
+    }
+
+    fn values(&self) -> &Values {
+        self.values.get_or_init(|| {
+            let mut values = Values::default();
+            for (at, known) in self.instructions.iter().enumerate() {
+                let Some(result) =
+                    known.simd.and_then(|opcode| self.result(at, opcode, &mut values))
+                else {
+                    continue;
+                };
+                values.results.insert(at, result);
+                values.repeated.entry(result).or_default().push(at);
+            }
+            values
+        })
+    }
+
+    /// The result of a SIMD instruction; `values` has those before it.
+    fn result(&self, at: usize, opcode: SimdOpcode, values: &mut Values) -> Option<Term> {
+        // All lanes are overwritten, so the third source does not matter.
+        let [_, a, b, _] = self.graph.accesses(at) else { return None };
+        let mut sources = [0; 2];
+        for (source, register) in sources.iter_mut().zip([a, b]) {
+            let value = self.value(at, register.meaning, values)?;
+            *source = values.terms.number(value);
+        }
+        if opcode.commutes {
+            sources.sort_unstable();
+        }
+        Some(values.terms.number(Value::Simd(opcode.number, sources)))
+    }
+
+    /// What a register holds where an instruction reads it. `values` has the results of SIMD
+    /// instructions before it.
+    fn value(&self, at: usize, meaning: Meaning, values: &Values) -> Option<Value> {
+        let (definitions, may_be_undefined) = self.definitions(at, meaning)?;
+        if may_be_undefined {
+            return definitions.is_empty().then_some(Value::Start(meaning));
+        }
+        if let [definition] = definitions[..]
+            && let Some(term) = values.results.get(&definition)
+        {
+            return Some(values.terms.all()[*term as usize].clone());
+        }
+        Some(Value::Defined(definitions))
+    }
+
+    /// The definitions of the value that an instruction finds in a register, and whether the value
+    /// may be undefined. The definitions of the copied register take the place of a copy.
+    fn definitions(&self, at: usize, meaning: Meaning) -> Option<(Vec<usize>, bool)> {
+        let mut open = vec![(at, meaning)];
+        let (mut seen, mut found, mut may_be_undefined) = (Set::default(), Vec::new(), false);
+        while let Some((at, meaning)) = open.pop() {
+            let reaching = self.graph.definitions_within(BLOCKS, at, meaning)?;
+            if reaching.may_be_undefined && self.parameters.contains(&meaning) {
+                return None;
+            }
+            may_be_undefined |= reaching.may_be_undefined;
+            for definition in reaching.instructions {
+                if !seen.insert((definition, meaning)) {
+                    continue;
+                }
+                if seen.len() > MOST {
+                    return None;
+                }
+                match self.instructions[definition].result {
+                    Definition::Copy(from) => open.push((definition, from)),
+                    _ => found.push(definition),
+                }
+            }
+        }
+        found.sort_unstable();
+        Some((found, may_be_undefined))
     }
 
     /// Whether a block belongs to a loop, perhaps to a loop inside of it.
@@ -160,7 +263,7 @@ impl Function {
     }
 }
 
-/// The opcode of an instruction without guard that has all lanes in order: mnemonic and modifiers.
+/// The mnemonic and the modifiers of an instruction whose [`SimdOpcode`] is known.
 fn simd_opcode<'s>(source: &'s str, instruction: &Instruction<'_>) -> Option<Vec<&'s str>> {
     let mnemonic = instruction.mnemonic().text(source);
     let is_simd = mnemonic.starts_with('v') && mnemonic.ends_with(['2', '4']);
@@ -169,10 +272,21 @@ fn simd_opcode<'s>(source: &'s str, instruction: &Instruction<'_>) -> Option<Vec
             |it: Operand<'_>| it.selector().is_none() && matches!(it.kind(), OperandKind::Name(_));
         instruction.operands().all(is_word)
     };
-    (is_simd && instruction.guard().is_none() && is_plain()).then(|| {
-        let modifiers = instruction.modifiers().map(|modifier| modifier.text(source));
-        iter::once(mnemonic).chain(modifiers).collect()
-    })
+    let modifiers = || instruction.modifiers().map(|modifier| modifier.text(source));
+    let is_simd = is_simd && instruction.guard().is_none() && modifiers().all(|it| it != ".add");
+    (is_simd && is_plain()).then(|| iter::once(mnemonic).chain(modifiers()).collect())
+}
+
+/// Whether the sources of an instruction with this mnemonic and these modifiers may be exchanged.
+fn commutes(opcode: &[&str]) -> bool {
+    let types = opcode.iter().filter(|it| matches!(**it, ".s32" | ".u32"));
+    let types: Vec<_> = types.collect();
+    let is_even = match opcode[0].trim_end_matches(['2', '4']) {
+        "vadd" | "vmin" | "vmax" | "vabsdiff" | "vavrg" => true,
+        "vset" => opcode.iter().any(|it| matches!(*it, ".eq" | ".ne")),
+        _ => false,
+    };
+    is_even && matches!(types[..], [.., a, b] if a == b)
 }
 
 impl Definition {
@@ -282,80 +396,24 @@ impl Site<'_> {
     /// one dominates the other. ptxas then computes their result once. Some instructions, given by
     /// their starts, do not count.
     pub(super) fn is_repeated(&self, but: impl Fn(u32) -> bool) -> bool {
-        let Function { graph, instructions, simd, .. } = self.function;
-        let Some(opcode) = instructions[self.at].simd else { return false };
-        let values = |at: usize| {
-            let [_, sources @ .., _] = graph.accesses(at) else { return None };
-            if sources.len() != 2 {
-                return None;
-            }
-            let value = |it: &NameAccess| self.value(at, it.meaning);
-            sources.iter().map(value).collect::<Option<Vec<Value>>>()
-        };
-        let Some(own) = values(self.at) else { return false };
+        let Function { graph, instructions, .. } = self.function;
+        let values = self.function.values();
+        let Some(result) = values.results.get(&self.at) else { return false };
         let dominates =
             |one, other| graph.dominators().dominates(graph.block_of(one), graph.block_of(other));
         // The nearest ones: instructions before this one, and after it.
-        let same = &simd[opcode];
+        let same = &values.repeated[result];
         let place = same.partition_point(|at| *at < self.at);
         let near = &same[place.saturating_sub(MOST)..same.len().min(place + MOST)];
         let others = near.iter().copied().filter(|at| !but(instructions[*at].span.start));
         let mut others = others.filter(|at| *at != self.at);
-        others.any(|at| {
-            let is_on_one_path = dominates(at, self.at) || dominates(self.at, at);
-            is_on_one_path && values(at).is_some_and(|values| values == own)
-        })
+        others.any(|at| dominates(at, self.at) || dominates(self.at, at))
     }
 
-    /// What a register holds where an instruction reads it.
-    fn value(&self, at: usize, meaning: Meaning) -> Option<Value> {
-        match self.definitions_of(at, meaning)? {
-            (definitions, false) => Some(Value::Defined(definitions)),
-            (definitions, true) => definitions.is_empty().then_some(Value::Start(meaning)),
-        }
-    }
-
-    /// [`Site::definitions_of`] of a register of this instruction.
+    /// [`Function::definitions`] of a register of this instruction.
     fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
-        self.definitions_of(self.at, self.meaning(register)?)
+        self.function.definitions(self.at, self.meaning(register)?)
     }
-
-    /// The definitions of the value that an instruction finds in a register, and whether the value
-    /// may be undefined. The definitions of the copied register take the place of a copy.
-    fn definitions_of(&self, at: usize, meaning: Meaning) -> Option<(Vec<usize>, bool)> {
-        let graph = &self.function.graph;
-        let mut open = vec![(at, meaning)];
-        let (mut seen, mut found, mut may_be_undefined) = (Set::default(), Vec::new(), false);
-        while let Some((at, meaning)) = open.pop() {
-            let reaching = graph.definitions_within(BLOCKS, at, meaning)?;
-            if reaching.may_be_undefined && self.function.parameters.contains(&meaning) {
-                return None;
-            }
-            may_be_undefined |= reaching.may_be_undefined;
-            for definition in reaching.instructions {
-                if !seen.insert((definition, meaning)) {
-                    continue;
-                }
-                if seen.len() > MOST {
-                    return None;
-                }
-                match self.function.instructions[definition].result {
-                    Definition::Copy(from) => open.push((definition, from)),
-                    _ => found.push(definition),
-                }
-            }
-        }
-        found.sort_unstable();
-        Some((found, may_be_undefined))
-    }
-}
-
-/// What a register holds where an instruction reads it.
-#[derive(PartialEq, Eq)]
-enum Value {
-    Defined(Vec<usize>),
-    /// Nothing writes the register before: the text is an example.
-    Start(Meaning),
 }
 
 /// The range that holds both ranges, if signed words or unsigned words can hold it.
