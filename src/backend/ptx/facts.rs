@@ -39,17 +39,9 @@ struct Known {
     /// Whether the instruction stands in the body of the function, and in no block inside of the
     /// body.
     is_outer: bool,
-    /// The opcode of a SIMD instruction.
-    simd: Option<SimdOpcode>,
-}
-
-/// The opcode of an instruction without guard that has all lanes in order and no secondary operation.
-#[derive(Clone, Copy)]
-struct SimdOpcode {
-    /// Equal for equal mnemonics with equal modifiers.
-    number: usize,
-    /// Whether the sources may be exchanged.
-    commutes: bool,
+    /// A number for the opcode with its modifiers, if all lanes of the result depend only on the
+    /// first two sources, and these have all lanes in order.
+    simd: Option<usize>,
 }
 
 /// The results of a function's SIMD instructions.
@@ -161,8 +153,8 @@ impl Function {
         for statement in flow.statements() {
             let StatementKind::Instruction(instruction) = statement.kind() else { return None };
             let simd = simd_opcode(source, &instruction).map(|opcode| {
-                let (commutes, next) = (commutes(&opcode), opcodes.len());
-                SimdOpcode { number: *opcodes.entry(opcode).or_insert(next), commutes }
+                let next = opcodes.len();
+                *opcodes.entry(opcode).or_insert(next)
             });
             instructions.push(Known {
                 span: statement.span(),
@@ -199,18 +191,14 @@ impl Function {
     }
 
     /// The result of a SIMD instruction; `values` has those before it.
-    fn result(&self, at: usize, opcode: SimdOpcode, values: &mut Values) -> Option<Term> {
-        // All lanes are overwritten, so the third source does not matter.
+    fn result(&self, at: usize, opcode: usize, values: &mut Values) -> Option<Term> {
         let [_, a, b, _] = self.graph.accesses(at) else { return None };
         let mut sources = [0; 2];
         for (source, register) in sources.iter_mut().zip([a, b]) {
             let value = self.value(at, register.meaning, values)?;
             *source = values.terms.number(value);
         }
-        if opcode.commutes {
-            sources.sort_unstable();
-        }
-        Some(values.terms.number(Value::Simd(opcode.number, sources)))
+        Some(values.terms.number(Value::Simd(opcode, sources)))
     }
 
     /// What a register holds where an instruction reads it. `values` has the results of SIMD
@@ -263,7 +251,8 @@ impl Function {
     }
 }
 
-/// The mnemonic and the modifiers of an instruction whose [`SimdOpcode`] is known.
+/// The mnemonic and the modifiers of a SIMD instruction without guard and secondary operation that
+/// has all lanes in order.
 fn simd_opcode<'s>(source: &'s str, instruction: &Instruction<'_>) -> Option<Vec<&'s str>> {
     let mnemonic = instruction.mnemonic().text(source);
     let is_simd = mnemonic.starts_with('v') && mnemonic.ends_with(['2', '4']);
@@ -275,18 +264,6 @@ fn simd_opcode<'s>(source: &'s str, instruction: &Instruction<'_>) -> Option<Vec
     let modifiers = || instruction.modifiers().map(|modifier| modifier.text(source));
     let is_simd = is_simd && instruction.guard().is_none() && modifiers().all(|it| it != ".add");
     (is_simd && is_plain()).then(|| iter::once(mnemonic).chain(modifiers()).collect())
-}
-
-/// Whether the sources of an instruction with this mnemonic and these modifiers may be exchanged.
-fn commutes(opcode: &[&str]) -> bool {
-    let types = opcode.iter().filter(|it| matches!(**it, ".s32" | ".u32"));
-    let types: Vec<_> = types.collect();
-    let is_even = match opcode[0].trim_end_matches(['2', '4']) {
-        "vadd" | "vmin" | "vmax" | "vabsdiff" | "vavrg" => true,
-        "vset" => opcode.iter().any(|it| matches!(*it, ".eq" | ".ne")),
-        _ => false,
-    };
-    is_even && matches!(types[..], [.., a, b] if a == b)
 }
 
 impl Definition {
