@@ -379,7 +379,11 @@ impl<'s> Handler<'s> for Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::check;
+    use crate::video::Instruction;
+
+    fn is_legal(text: &str) -> bool {
+        text.parse::<Instruction>().is_ok()
+    }
 
     fn offered(text: &str) -> Vec<String> {
         let found = at(text, &CheckOptions::default(), text.len() as u32, false);
@@ -390,7 +394,7 @@ mod tests {
     fn legal(opcode: &str) -> Option<String> {
         let operands = ["d, a, b, c", "d, a, b", "d.b0, a, b, c"];
         let texts = operands.map(|operands| format!("{opcode} {operands};"));
-        texts.into_iter().find(|text| check(text, &CheckOptions::errors_only()).is_empty())
+        texts.into_iter().find(|text| is_legal(text))
     }
 
     /// Follows all offered modifiers. Each complete opcode must be legal.
@@ -480,8 +484,7 @@ mod tests {
             let own = all.iter().filter(|offer| offer.text.starts_with(&own));
             assert_eq!(own.clone().count(), video::forms(*mnemonic).len());
             for text in own.flat_map(|offer| filled(&offer.text)) {
-                let found = check(&text, &CheckOptions::errors_only());
-                assert!(found.is_empty(), "{text}: {found:?}");
+                assert!(is_legal(&text), "{text}");
                 count += 1;
             }
         }
@@ -512,10 +515,7 @@ mod tests {
                     let text = format!("{opcode} {};", all.join(", "));
                     // A merge into a part of `d` needs the third source.
                     let third = text.replace(';', ", c;");
-                    let is_legal = [&text, &third]
-                        .iter()
-                        .any(|it| check(it, &CheckOptions::errors_only()).is_empty());
-                    assert!(is_legal, "{text}");
+                    assert!(is_legal(&text) || is_legal(&third), "{text}");
                 }
             }
         }

@@ -21,6 +21,7 @@ mod examples;
 mod exchange;
 #[cfg(feature = "extract")]
 mod extract;
+mod fixes;
 mod flow;
 mod format;
 mod grammar;
@@ -46,9 +47,12 @@ mod robustness;
 mod rooms;
 mod scanner;
 mod semantics;
+#[cfg(feature = "server")]
+mod server;
 mod sources;
 mod strings;
 mod structure;
+mod suppressions;
 mod surface;
 mod symbols;
 mod tree;

@@ -1,0 +1,241 @@
+//! Comments that suppress findings: what they cover, and how they are added.
+
+use vptx::analysis::{add_ignores, check, check_plainly};
+use vptx::check::{CheckOptions, Language};
+use vptx::diagnostic::{Code, RuleSet, apply};
+
+fn left(source: &str) -> Vec<String> {
+    let found = check(source, &CheckOptions::default());
+    found.iter().map(|it| format!("{} {}", it.code, it.span.text(source))).collect()
+}
+
+const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;";
+
+#[test]
+fn comments_suppress_beside_and_below() {
+    let v501 = "V501 vadd.u32.u32.u32.sat";
+    assert_eq!(left(DIFFERS), [v501]);
+    for text in [
+        format!("{DIFFERS} // vptx: ignore[V501] known"),
+        format!("{DIFFERS} /* vptx: ignore[V501] */"),
+        format!("// vptx: ignore[V501] known\n{DIFFERS}"),
+        format!("// vptx: ignore[V5]\n// vptx: ignore[V401]\n{DIFFERS}")
+            .replace("u32.sat", "sat.u32")
+            .replace("V5]", "V501]"),
+        format!("\t//vptx:ignore[result-differs, V50]\r\n{DIFFERS}"),
+        format!("ret;\n// vptx: ignore-file[V501]\nret;\n{DIFFERS}"),
+        format!("// vptx: ignore\n{DIFFERS}"),
+        "// vptx: ignore[V501]\nvadd.u32.u32.u32\n .sat d, a, b;".into(),
+        "vadd.u32\n .u32.u32.sat\n d, a, b; // vptx: ignore[V501]".into(),
+        // Inside the statement, on any line.
+        "vadd.u32\n .u32.u32.sat // vptx: ignore[V501]\n d, a,\n b;".into(),
+        "vadd.u32\n .u32.u32.sat\n // vptx: ignore[V501]\n d, a,\n b;".into(),
+        // Other comments in between do not count.
+        format!("// vptx: ignore[V501]\n// sums\n/* are\n small */\n{DIFFERS}"),
+        format!("/* a */ // vptx: ignore[V501]\n{DIFFERS}"),
+        format!("{DIFFERS} {DIFFERS} // vptx: ignore[V501]"),
+    ] {
+        assert_eq!(left(&text), [""; 0], "{text}");
+    }
+    for text in [
+        format!("{DIFFERS}\n{DIFFERS} // vptx: ignore[V501]"),
+        format!("// vptx: ignore[V501]\n{DIFFERS}\n{DIFFERS}"),
+        format!("{DIFFERS} // vptx: ignore[V501]\n\n\n{DIFFERS}"),
+    ] {
+        assert_eq!(left(&text), [v501], "{text}");
+    }
+}
+
+#[test]
+fn useless_and_wrong_comments_are_found() {
+    assert_eq!(left("ret; // vptx: ignore[V501]"), ["V801 V501"]);
+    assert_eq!(left("ret; // vptx: ignore"), ["V801 ignore"]);
+    // The rule is off, so nothing shows that the comment is unused.
+    assert_eq!(left("ret; // vptx: ignore[V601]"), [""; 0]);
+    assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
+    assert_eq!(left("ret; // vptx: ignroe[V501]"), ["V802 ignroe"]);
+    assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
+    assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
+    assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
+    // A blank line separates the comment from the next statement.
+    let apart = format!("// vptx: ignore[V501]\n\n{DIFFERS}");
+    assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
+    assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);
+    assert_eq!(left("ret; // see vptx: ignore[V501]"), [""; 0]);
+}
+
+#[test]
+fn removing_a_useless_comment_leaves_the_rest() {
+    for (text, expected) in [
+        ("ret; // vptx: ignore[V501] why\nret;", "ret;\nret;"),
+        ("ret;\n  // vptx: ignore[V501]\nret;\n", "ret;\nret;\n"),
+        ("ret; /* vptx: ignore[V501] */ ret;", "ret; ret;"),
+        (
+            "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501, V401, V1] why",
+            "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501] why",
+        ),
+    ] {
+        let found = check(text, &CheckOptions::default());
+        assert_eq!(found[0].fixes[0].apply(text), expected);
+    }
+}
+
+/// The codes that are still reported for a text that breaks V104, V403 and V501 and has
+/// one comment; and the comment after the safe fixes of V802.
+fn loose(words: &str) -> (String, String) {
+    let text = format!("vadd.u32.u32 d, a, b; vadd.u32.u32.u32.sat d, a, b, c; // vptx: {words}");
+    let found = check(&text, &CheckOptions::default());
+    let codes: Vec<&str> = found.iter().map(|it| it.code.text()).collect();
+    let wrong = found.iter().find(|it| it.code == Code::UnknownSuppression);
+    let fix = wrong.and_then(|it| it.fixes.first());
+    let fixed = fix.map_or(String::new(), |fix| fix.apply(&text));
+    let comment = fixed.split_once("// vptx: ").map_or("", |(_, comment)| comment);
+    (codes.join(" "), comment.into())
+}
+
+#[test]
+fn what_is_not_written_exactly_suppresses_what_was_meant() {
+    for words in [
+        "ignore V501",
+        "ignore: V501",
+        "ignore(V501)",
+        "ignore (V501)",
+        "ignore {V501}",
+        "ignore=V501",
+        "ignore [V501]",
+        "ignore:[V501]",
+        "ignore result-differs",
+        "ignore[V501",
+        "ignore, V501",
+    ] {
+        let (codes, comment) = loose(words);
+        assert_eq!(
+            (codes.as_str(), comment.as_str()),
+            ("V104 V403 V802", "ignore[V501]"),
+            "{words}"
+        );
+    }
+    for (words, codes, comment) in [
+        ("ignore[V501] , V403", "V104 V802", "ignore[V501, V403]"),
+        ("ignore[V501], V403 why", "V104 V802", "ignore[V501, V403] why"),
+        ("ignore[V501][V403]", "V104 V802", "ignore[V501, V403]"),
+        ("ignore[V501 V403] why", "V104 V802", "ignore[V501, V403] why"),
+        ("ignore[V501; V403]", "V104 V802", "ignore[V501, V403]"),
+        ("ignore V501 V403: why", "V104 V802", "ignore[V501, V403] why"),
+        ("ignore V501, V403", "V104 V802", "ignore[V501, V403]"),
+        ("ignore-file V1", "V501 V403 V802", "ignore-file[V1]"),
+        // If the reason names codes, no others are meant.
+        ("ignore because V501 is known", "V104 V403 V802", "ignore[V501] because V501 is known"),
+        // An unknown code suppresses nothing.
+        ("ignore V999", "V104 V501 V403 V802", ""),
+        ("ignore result-difers", "V104 V501 V403 V802", ""),
+        ("ignore_file[V501]", "V104 V501 V403 V802", "ignore-file[V501]"),
+        ("disable[V501]", "V104 V501 V403 V802", "ignore[V501]"),
+        ("disable-next-line V501", "V104 V501 V403 V802", "ignore V501"),
+        ("NOLINT(V501)", "V104 V501 V403 V802", "ignore(V501)"),
+        ("noqa: V501", "V104 V501 V403 V802", "ignore: V501"),
+        ("allow(V501)", "V104 V501 V403 V802", "ignore(V501)"),
+        // All rules.
+        ("ignore", "", ""),
+        ("ignore because sums are small", "", ""),
+        ("ignore: because sums are small", "", ""),
+    ] {
+        let (left, fixed) = loose(words);
+        assert_eq!((left.as_str(), fixed.as_str()), (codes, comment), "{words}");
+    }
+}
+
+#[test]
+fn blanket_suppressions_are_found_if_asked_for() {
+    let rules = RuleSet::NONE.with(Code::BlanketSuppression);
+    let found = |text: &str| check(text, &CheckOptions::default().with_rules(rules)).len();
+    assert_eq!(found("ret; // vptx: ignore"), 1);
+    assert_eq!(found("ret; // vptx: ignore-file because"), 1);
+    assert_eq!(found("ret; // vptx: ignore[V501, ALL]"), 1);
+    assert_eq!(found("ret; // vptx: ignore[V501]"), 0);
+    assert_eq!(left("vadd.u32.u32.u32.sat d, a, b; // vptx: ignore"), [""; 0]);
+}
+
+#[test]
+fn only_the_kind_of_file_is_found_of_what_is_no_text() {
+    let text = "\0 // vptx: ignroe\nret; // vptx: ignore[V501]\n";
+    assert_eq!(left(text), ["V008 \0"]);
+    let plainly = check_plainly(text, &CheckOptions::default()).1;
+    assert_eq!(plainly.len(), 1);
+}
+
+fn added(source: &str, language: Language) -> String {
+    let options = CheckOptions::default().with_language(language);
+    let done = add_ignores(source, &options);
+    let again = add_ignores(&done.text, &options);
+    assert_eq!((again.text.as_str(), again.rounds.len()), (done.text.as_str(), 0));
+    let replayed =
+        done.rounds.iter().fold(source.to_string(), |text, it| apply(&text, it).unwrap());
+    assert_eq!(replayed, done.text);
+    assert!(done.left.iter().all(|found| found.statement.is_none()), "{:?}", done.left);
+    done.text
+}
+
+#[test]
+fn comments_stand_beside_or_above() {
+    for (before, after) in [
+        (format!("{DIFFERS}\nret;"), format!("{DIFFERS} // vptx: ignore[V501]\nret;")),
+        (format!("{DIFFERS}  \r\n"), format!("{DIFFERS} // vptx: ignore[V501]\r\n")),
+        (format!("\t{DIFFERS} // sum"), format!("\t// vptx: ignore[V501]\n\t{DIFFERS} // sum")),
+        (
+            format!("{DIFFERS} // vptx: ignore[V401] why").replace("u32.sat", "sat.u32"),
+            format!("{DIFFERS} // vptx: ignore[V401, V501] why").replace("u32.sat", "sat.u32"),
+        ),
+        (
+            format!("// vptx: ignore[V401]\n{DIFFERS} // x").replace("u32.sat", "sat.u32"),
+            format!("// vptx: ignore[V401, V501]\n{DIFFERS} // x").replace("u32.sat", "sat.u32"),
+        ),
+        (
+            format!("/* two\n lines */ {DIFFERS} // x"),
+            format!("/* two\n lines */ /* vptx: ignore[V501] */ {DIFFERS} // x"),
+        ),
+        (
+            "vadd.sat.u32.u32\n.u32 d, a, b;".into(),
+            "vadd.sat.u32.u32\n.u32 d, a, b; // vptx: ignore[V401, V501]".into(),
+        ),
+        ("ret;\n".into(), "ret;\n".into()),
+    ] {
+        assert_eq!(added(&before, Language::Ptx), after);
+    }
+}
+
+#[test]
+fn comments_in_sources_of_cuda_are_those_of_c() {
+    let v501 = "vadd.u32.u32.u32.sat %0, %1, %2;";
+    let operands = ": \"=r\"(d) : \"r\"(a), \"r\"(b));";
+    for (before, after) in [
+        (
+            format!("asm(\"{v501}\" {operands}\n"),
+            format!("asm(\"{v501}\" {operands} // vptx: ignore[V501]\n"),
+        ),
+        (
+            format!("  asm(\"{v501}\" {operands} // sum\n"),
+            format!("  // vptx: ignore[V501]\n  asm(\"{v501}\" {operands} // sum\n"),
+        ),
+        (
+            format!("asm(\"mov.u32 %0, 0;\"\n    \"{v501}\"\n    {operands}"),
+            format!("asm(\"mov.u32 %0, 0;\"\n    \"{v501}\" // vptx: ignore[V501]\n    {operands}"),
+        ),
+        (
+            format!("  asm(R\"(\n {v501}\n)\"\n  {operands}"),
+            format!("  // vptx: ignore[V501]\n  asm(R\"(\n {v501}\n)\"\n  {operands}"),
+        ),
+        (
+            format!("#define F \\\n    asm(\"{v501}\" \\\n  {operands}\n"),
+            format!("#define F \\\n    asm(\"{v501}\" /* vptx: ignore[V501] */ \\\n  {operands}\n"),
+        ),
+        (
+            format!("#define F \\\n    asm(\"{v501}\" /* sum */ \\\n  {operands}\n"),
+            format!(
+                "#define F \\\n    /* vptx: ignore[V501] */ \\\n    asm(\"{v501}\" /* sum */ \\\n  {operands}\n"
+            ),
+        ),
+    ] {
+        assert_eq!(added(&before, Language::Cuda), after);
+    }
+}
