@@ -59,6 +59,22 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     done
 }
 
+/// The edits that suppress one finding of a text, with a comment at the first place where it works.
+pub(crate) fn ignoring(
+    source: &str,
+    options: &CheckOptions,
+    found: &Diagnostic,
+) -> Option<Vec<Edit>> {
+    // JSON has no comments.
+    if found.statement.is_none() || options.language == Language::Notebook {
+        return None;
+    }
+    let count = |text: &str| check_counted(text, options).1.len();
+    let (before, writing) = (count(source), Writing::new(source, options));
+    let mut choices = WAYS.into_iter().map(|way| writing.edits(way, &[found]));
+    choices.find(|edits| count(&applied(source, edits)) < before)
+}
+
 /// The text to write at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Insertion {

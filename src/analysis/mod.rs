@@ -26,6 +26,7 @@ mod waiting;
 use thiserror::Error;
 
 pub use add::add_ignores;
+pub(crate) use add::ignoring;
 pub(crate) use embedded::Machine;
 pub use embedded::parse_asm;
 pub use fix::{Fixed, choose_fix, fix};

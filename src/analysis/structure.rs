@@ -46,14 +46,9 @@ impl<'s, 'o> Structure<'s, 'o> {
             return Vec::new();
         }
         let names = Names::of(&tree);
-        let subject = ModuleSubject {
-            tree: &tree,
-            names: &names,
-            statements: &statements,
-            is_module: is_module(&tree),
-            is_part: false,
-        };
-        run_structure(self.options.rules, &subject)
+        let subject =
+            ModuleSubject { tree: &tree, names: &names, statements: &statements, is_part: false };
+        run_structure(self.options.rules, &subject, is_module(&tree))
     }
 
     /// Like [`end`](Structure::end), for a text whose statements nobody has read.

@@ -45,13 +45,8 @@ pub(crate) fn run_asm_flow(
     let statements: Vec<VideoStatement> =
         statements.iter().map(|it| VideoStatement { span: moved(it.span), ..it.clone() }).collect();
     let names = Names::of(&tree);
-    let subject = ModuleSubject {
-        tree: &tree,
-        names: &names,
-        statements: &statements,
-        is_module: false,
-        is_part: true,
-    };
+    let subject =
+        ModuleSubject { tree: &tree, names: &names, statements: &statements, is_part: true };
     let mut found = Vec::new();
     let Some(flow) = Flow::of(&function, &names) else { return found };
     if !has_video && !is_ptx(&flow, &text) {

@@ -17,8 +17,6 @@ pub(crate) struct ModuleSubject<'t> {
     pub(crate) names: &'t Names,
     /// The statements that are, or were meant to be, video instructions, in order.
     pub(crate) statements: &'t [VideoStatement],
-    /// Whether the text declares all names that it uses, as a whole module does.
-    pub(crate) is_module: bool,
     /// Whether other texts may use the declarations of this text, as with the text of an `asm`.
     pub(crate) is_part: bool,
 }
@@ -106,10 +104,16 @@ pub(crate) fn wants_structure(rules: RuleSet) -> bool {
 }
 
 /// The findings of the rules that are on, rule by rule.
-pub(crate) fn run_structure(rules: RuleSet, subject: &ModuleSubject<'_>) -> Vec<Diagnostic> {
+///
+/// `is_module` says whether the text declares all names that it uses, as a whole module does.
+pub(crate) fn run_structure(
+    rules: RuleSet,
+    subject: &ModuleSubject<'_>,
+    is_module: bool,
+) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (codes, find) in ON_NAMES {
-        if subject.is_module && codes.iter().any(|code| rules.contains(*code)) {
+        if is_module && codes.iter().any(|code| rules.contains(*code)) {
             find(subject, &mut found);
         }
     }

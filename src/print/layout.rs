@@ -640,7 +640,7 @@ impl<'s> Layout<'s> {
                     self.break_line(self.level);
                 }
                 self.statement.push(piece);
-                return self.write_collected(spacing, false);
+                break;
             }
             self.statement.push(piece);
             let opens = braces == 1 && piece.is(b'{') && !self.pieces.line_comment_follows();

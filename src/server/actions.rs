@@ -1,7 +1,7 @@
 //! Fixes and rewritings that a client can make.
 
 use super::statements::{Near, target};
-use crate::analysis::{add_ignores, fix};
+use crate::analysis::{fix, ignoring};
 use crate::backend::ptx::{Outcome, RewriteOptions, rewrite};
 use crate::check::CheckOptions;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Severity};
@@ -71,23 +71,9 @@ fn sentence(text: &str) -> String {
 
 /// The edits that write a comment at the statement of a finding.
 fn ignore_here(source: &str, options: &CheckOptions, found: &Diagnostic) -> Option<Vec<Edit>> {
-    let statement = found.statement?;
     let only = [found.code.text().parse().ok()?];
     let rules = RuleSet::default().choose(Some(&only), &[], &[]);
-    let written = add_ignores(source, &options.clone().with_rules(rules));
-    let [edits] = &written.rounds[..] else { return None };
-    // Comments for other statements are left out.
-    let start = line_start(source, statement.start);
-    let before = if start == 0 { 0 } else { line_start(source, start - 1) };
-    let end = memchr::memchr(b'\n', &source.as_bytes()[statement.end as usize..]);
-    let end = end.map_or(source.len() as u32, |at| statement.end + at as u32 + 1);
-    let is_near = |edit: &&Edit| (before..=end).contains(&edit.span.start);
-    let near: Vec<Edit> = edits.iter().filter(is_near).cloned().collect();
-    (!near.is_empty()).then_some(near)
-}
-
-fn line_start(source: &str, offset: u32) -> u32 {
-    memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]).map_or(0, |at| at as u32 + 1)
+    ignoring(source, &options.clone().with_rules(rules), found)
 }
 
 /// The edit that writes a comment at the start of the file. `None` for errors: a file should not

@@ -61,7 +61,8 @@ mod tests {
     /// What is passed over early has too many edits.
     #[test]
     fn distances_within_the_limit_are_those_without_one() {
-        let words = ["", "a", "B", "ab", "ba", "abc", "acb", "xyzab", "bazyx", "Loop_1", "lop_21"];
+        let words =
+            ["", "a", "B", "ab", "ba", "abc", "acb", "xyzab", "bazyx", "Loop_1", "lop_21", "é"];
         for (left, right) in words.iter().flat_map(|left| words.map(|right| (left, right))) {
             let all = distance(left, right, 100).unwrap();
             for limit in 0..8 {

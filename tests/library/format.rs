@@ -367,6 +367,8 @@ fn what_is_not_understood_is_left_alone() {
         assert!(source.get(found.span.range()).is_some());
         assert!(format_edits(source, &FormatOptions::default()).is_err());
     }
+    // `::` is one token, so that `a` is no label.
+    assert_eq!(formatted("a::b;\n"), "a :: b;\n");
 }
 
 /// Formats random sequences of tokens with arbitrary white space between them.

@@ -145,6 +145,17 @@ fn numbers_after_a_kept_loc_have_one_spelling() {
     assert!(form.contains(".loc 1 0x2 3\n    mov.b32 %r1, 16;\n"), "{form}");
 }
 
+#[test]
+fn unused_labels_of_kept_sections_go() {
+    let text = ".version 8.5\n.target sm_90\n.section .debug_info\n{\nL:\n.b8 1\n.b32 M\nM:\n\
+                .b8 2\nK:\n}\n";
+    let mut options = NormalOptions::default();
+    options.keep_debug = true;
+    let form = normalize(text, &options).unwrap();
+    let colons: Vec<&str> = form.lines().filter(|line| line.ends_with(':')).collect();
+    assert_eq!(colons, ["M:"], "{form}");
+}
+
 /// Both texts of each pair have the same normal form.
 #[test]
 fn the_same_said_otherwise() {
@@ -196,6 +207,9 @@ fn the_same_said_otherwise() {
     for (one, other) in different {
         assert_ne!(normal(&body(one)), normal(&body(other)), "{one}");
     }
+    // `debug` asks for debug data, which the normal form has not.
+    let debug = body("ret;").replace("sm_90", "sm_90, debug");
+    assert_eq!(normal(&debug), normal(&body("ret;")));
 }
 
 /// ptxas 11.8, 12.9 and 13.5 export these names: in the object, their symbols are not local.
@@ -283,6 +297,15 @@ fn any_text_has_its_normal_form_or_none() {
         }
     }
     assert!(count > 1000, "{count}");
+}
+
+/// A wrong guard hides no end of its statement.
+#[test]
+fn statements_with_wrong_guards_have_their_end() {
+    for statement in ["@5 ret;", "@ret;", "@%p;"] {
+        let text = format!(".func f()\n{{\n{statement}\n}}\n");
+        assert_eq!(normal(&text).matches(';').count(), 1, "{statement}");
+    }
 }
 
 /// ptxas 13.5 accepts only the first declaration, whose alignment has no effect on a register.

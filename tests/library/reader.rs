@@ -397,6 +397,10 @@ fn functions_have_scopes_of_their_own() {
             (Code::OperandKind, "k"),
         ],
     );
+    // Each parameter needs a space and a type of its own.
+    let text = ".version 7.8\n.target sm_80\n.func f(.reg .u32 a, b)\n\
+                {\nvadd.u32.u32.u32 a, a, b;\n}\n";
+    errors(text, &[(Code::UndeclaredRegister, "b")]);
 }
 
 // ----------------------------------------------------------- version, target
@@ -477,6 +481,8 @@ fn what_never_ends_is_reported_where_it_starts() {
         ("vadd.u32.u32.u32 d, ⟦/*⟧ a, b;", Code::UnclosedComment),
         ("vadd⟦/*⟧.u32.u32.u32 d, a, b;", Code::UnclosedComment),
         ("vadd.u32.u32.u32 d, ⟦\"⟧a, b;", Code::UnclosedString),
+        ("vadd.u32.u32.u32 d, ⟦[⟧a", Code::UnexpectedToken),
+        ("vadd.u32.u32.u32 d, ⟦{⟧a, b", Code::UnexpectedToken),
     ] {
         let (text, marks) = marked(text);
         let found = run(&text, Dialect::Ptxas);
@@ -499,6 +505,7 @@ fn missing_semicolons_are_reported_where_they_belong() {
         "vadd.u32.u32.u32 d, a, b⟦⟧\n.loc 1 2 3\nret;",
         "vadd.u32.u32.u32 d, a, b⟦⟧\n{ ret; }",
         "{ vadd.u32.u32.u32 d, a, b⟦⟧ }",
+        "{ mov.b64 w, {a, b}⟦⟧ }",
         "{ mov.u32 r, 5⟦⟧ // none\n }",
         "ret⟦⟧",
         "mov.u32 r, 5⟦⟧ /* ; */",
@@ -529,6 +536,11 @@ fn missing_semicolons_hide_nothing() {
         (
             "vmin2.u32.u32.f32 d, a, b⟦⟧\n",
             &[Code::WrongType, Code::MissingThirdOperand, Code::MissingSemicolon],
+        ),
+        // The braces of an operand are not those of the block.
+        (
+            "{ vadd.u32.u32.u32 d, {a}, b⟦⟧ } vadd.u32.u32.u32 d, a;",
+            &[Code::OperandKind, Code::MissingSemicolon, Code::MissingOperand],
         ),
         (
             "vad4.u32.u32.u32 d, a, b, c⟦⟧ }",
@@ -665,6 +677,11 @@ const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vadd2.u32.u32.u32 r, s, 5, r;", &[(Code::ConstantNotAllowed, "5")]),
     ("vadd.u32.u32.u32 5, s, t;", &[(Code::ConstantNotAllowed, "5")]),
     ("vadd.u32.u32.u32 r, -s, t;", &[(Code::NegationNotAllowed, "-")]),
+    // `vadd` has neither `.po` nor negation.
+    (
+        "vadd.u32.u32.u32.po r, -s, t;",
+        &[(Code::ModifierNotAllowed, ".po"), (Code::NegationNotAllowed, "-")],
+    ),
     ("vmad.u32.u32.u32 r, -s, t, -r;", &[(Code::ProductAndThirdNegated, "-")]),
     ("vadd.u32.u32.u32 r, [s], t;", &[(Code::OperandKind, "[s]")]),
     ("vadd.u32.u32.u32 _, s, t;", &[(Code::OperandKind, "_")]),

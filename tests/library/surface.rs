@@ -5,6 +5,7 @@ use vptx::check::Language;
 use vptx::diagnostic::{Applicability, CustomRule, Edit, Severity, apply};
 use vptx::embed::{self, Host};
 use vptx::source::Span;
+use vptx::video::OperandName;
 use vptx::{CheckOptions, Code, Diagnostic, Instruction, ParseError, check, parse_with};
 
 static WRAPS: CustomRule =
@@ -14,6 +15,20 @@ static SLOW: CustomRule = CustomRule::new("house-slow", "slow", Severity::Note, 
 
 fn house() -> CheckOptions {
     CheckOptions::default().with_custom_rules(vec![&WRAPS, &SLOW])
+}
+
+/// Parts of PTX print as they are spelled.
+#[test]
+fn types_print_as_they_are_spelled() {
+    let text = ".version 8.0\n.target sm_90\n.func f(.reg .s32 a, .reg .u32 b, .reg .b32 c, \
+                .reg .f16x2 d)\n{\nvmad.s32.s32.s32 c, a, b, d;\n}\n";
+    let (module, _) = parse_with(text, &CheckOptions::default()).expect("PTX");
+    let types = module.statements()[0].declared;
+    let printed: Vec<String> = [OperandName::D, OperandName::A, OperandName::B, OperandName::C]
+        .iter()
+        .map(|it| types.get(*it).expect("it is declared").to_string())
+        .collect();
+    assert_eq!(printed, [".b32", ".s32", ".u32", ".f16x2"]);
 }
 
 #[test]

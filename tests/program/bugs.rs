@@ -47,7 +47,7 @@ fn the_other_files_are_read() {
     let folder = files("bugs-files");
     folder.write("c.ptx", BAD);
     folder.write("b.cu", "asm(\"vadd.u32 %0;\" :: \"r\"(1));");
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &["check", "--format", "concise", "a.ptx", "b.ptx", "c.ptx"],
         &["check", "--format", "concise", "."],
         &["check", "--format", "sarif", "."],
@@ -57,6 +57,7 @@ fn the_other_files_are_read() {
         &["lower", "--emit", "ir", "a.ptx", "b.ptx"],
         &["survey", "."],
         &["diff", ".", "."],
+        &["extract", "a.ptx", "b.ptx", "c.ptx"],
     ];
     for arguments in commands {
         let plain = run(&folder, "", arguments);

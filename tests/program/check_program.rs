@@ -1821,6 +1821,10 @@ fn headers_are_read_in_the_folders_that_are_named() {
     }
     // A folder that is not there has no headers.
     assert_eq!(concise(&folder, &["-I", "none", "src"]).stdout, "");
+    // Only names that are relative to such a folder are searched.
+    let whole = folder.0.join("include/ptx/video.h");
+    folder.write("whole.cu", format!("#include \"{}\"\nVADD(d, a, b);\n", whole.display()));
+    assert_eq!(concise(&folder, &["-Iinclude", "whole.cu"]).stdout, "");
     let human = vptx_in(&folder.0, &["check", "--color=never", "-Iinclude", "src"], b"");
     assert!(human.stdout.contains("`OP` of include/ptx/ops.h:1"), "{}", human.stdout);
     // Folders in settings are relative to the settings file.

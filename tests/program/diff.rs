@@ -58,6 +58,10 @@ fn the_status_tells() {
         assert_eq!((run.status, &*run.stdout), (2, ""), "{arguments:?}");
         assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
     }
+    // One reason is enough.
+    fs::create_dir(folder.0.join("empty")).unwrap();
+    let run = run(&["diff", "empty", "folder"]);
+    assert_eq!((run.status, &*run.stderr), (2, "vptx: no files to read in `empty`\n"));
 }
 
 /// If one text of a directory cannot be compared, the status is 2, whatever the other texts
@@ -163,6 +167,17 @@ fn directories_are_compared_file_by_file() {
     let json = vptx_in(&folder.0, &["diff", "--format", "json", "one", "two"], b"");
     let kinds: Vec<_> = records(&json).iter().map(|it| it["kind"].clone()).collect();
     assert_eq!(kinds, ["change", "only-old", "only-new", "total"]);
+    // The total counts the functions of all texts.
+    for (name, more) in [("a", "e"), ("b/b", "f")] {
+        let text = fs::read_to_string(folder.0.join(format!("one/{name}.ptx"))).unwrap();
+        let more = module(more, 1);
+        let (_, function) = more.split_once("sm_90\n").expect("a function");
+        folder.write(&format!("two/{name}.ptx"), text + function);
+    }
+    let run = vptx_in(&folder.0, &["diff", "one", "two"], b"");
+    let total = "2 of 2 texts differ, 1 only in the old side, 1 only in the new side; \
+                 2 functions added: 6 statements added, 0 removed\n";
+    assert_eq!(run.stderr, total);
 }
 
 #[test]

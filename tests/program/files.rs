@@ -427,6 +427,32 @@ fn signals_leave_no_temporary_files() {
     }
 }
 
+/// A program that `nohup` starts ignores SIGHUP, and does its work.
+#[test]
+fn ignored_signals_end_nothing() {
+    let folder = Folder::new("files-ignored-signal");
+    let text = ".func f()\n{\nret ;\n}\n".repeat(60_000);
+    let own: Vec<String> = (0..12).map(|number| format!("{number:02}.ptx")).collect();
+    for name in &own {
+        folder.write(name, &text);
+    }
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$VPTX\" fmt ."])
+        .env("VPTX", env!("CARGO_BIN_EXE_vptx"))
+        .current_dir(&folder.0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell");
+    // From the first temporary file on, the program handles signals.
+    while names(&folder.0).len() == own.len() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    send(Signal::HUP, &child);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(own.iter().all(|name| folder.read(name).contains("ret;")));
+}
+
 // The destination of output.
 
 /// Runs the program after closing the other end of its standard output.

@@ -344,7 +344,7 @@ fn standard_input_is_recognised() {
         assert_eq!(run.status, i32::from(!codes.is_empty()), "{bare}");
     }
     // Other text is refused, and nothing is printed.
-    for other in [PYTHON, "def f(): x = 1;\n", "SELECT 1;\n", "Hello.\n"] {
+    for other in [PYTHON, "def f(): x = 1;\n", "SELECT 1;\n", "Hello.\n", "#"] {
         for command in [
             &["check", "-"][..],
             &["check", "--fix", "--unsafe-fixes", "-"],

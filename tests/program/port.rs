@@ -302,6 +302,12 @@ fn a_check_writes_nothing() {
         assert_eq!(port(&folder, arguments, "").status, 1, "{arguments:?}");
         assert_eq!((folder.read("a.cu").as_str(), names(&folder)), (SOURCE, vec!["a.cu".into()]));
     }
+    // `-q` may also stand before the command.
+    for quiet in [["port", "-q"], ["-q", "port"]] {
+        let run =
+            vptx_in(&folder.0, &[&quiet[..], &["--to", "c", "--check", "a.cu"]].concat(), b"");
+        assert_eq!((run.status, &*run.stdout, &*run.stderr), (1, "", ""), "{quiet:?}");
+    }
     // With `--check`, the ported text of standard input is not printed.
     let run = port(&folder, &["--to", "c", "--check", "-"], SOURCE);
     assert_eq!((run.status, run.stdout.contains("__device__")), (1, false), "{}", run.stdout);

@@ -303,7 +303,9 @@ fn a_refused_text_is_given_as_it_was() {
                     ptxas refuses the new text of a module\n";
         assert_eq!(err(&run), said);
         let reports = place.reports("r.json");
-        assert_eq!(reports[0]["inputs"][0]["rewritten"], 0);
+        for count in ["rewritten", "measured", "before", "after"] {
+            assert_eq!(reports[0]["inputs"][0][count], 0, "{count}");
+        }
         assert_eq!(reports[0]["fallback"], "ptxas refuses the new text of a module");
     }
     // If the module itself is wrong, only ptxas reports it.

@@ -186,6 +186,13 @@ fn unreadable_files_are_reported() {
         assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
         assert_eq!(run.stdout, "0 video instructions in 0 of 0 PTX texts (0.0 kB) in 0 files\n");
     }
+    // Files that can be read do not hide one that cannot.
+    folder.write("a.ptx", PLAIN);
+    assert_eq!(vptx_in(&folder.0, &["survey", "a.ptx"], b"").status, 0);
+    fs::create_dir(folder.0.join("empty")).unwrap();
+    for unread in ["none.ptx", "empty"] {
+        assert_eq!(vptx_in(&folder.0, &["survey", "a.ptx", unread], b"").status, 2, "{unread}");
+    }
 }
 
 /// A text has no costs if nothing was measured for its target.

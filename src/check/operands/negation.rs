@@ -29,12 +29,12 @@ pub(in crate::check) fn negation(
             return None;
         };
         let (code, message, help) = match modifiers.span(Role::PlusOne) {
-            Some(_) if possible => (
+            Some(_) => (
                 Code::PlusOneWithNegation,
                 "`.po` and negation exclude each other".to_string(),
                 "`.po` computes `a*b + c + 1` of the operands as they are",
             ),
-            _ => (
+            None => (
                 Code::NegationNotAllowed,
                 format!("`{mnemonic}` cannot negate its operands"),
                 if operands.form.sources == Sources::Scalar {
@@ -48,7 +48,7 @@ pub(in crate::check) fn negation(
         for other in others {
             diagnostic = diagnostic.related(*other, "and here");
         }
-        if let (Some(plus_one), true) = (modifiers.span(Role::PlusOne), possible) {
+        if let Some(plus_one) = modifiers.span(Role::PlusOne) {
             diagnostic = diagnostic.related(plus_one, "plus one mode");
         }
         let cancels = a.is_some() && b.is_some() && c.is_none();

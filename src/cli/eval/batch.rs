@@ -8,11 +8,9 @@ use std::rc::Rc;
 
 use super::lines::{LONGEST, Line, Lines};
 use crate::cli::{FAILED, FOUND, Output, trouble};
-use crate::diagnostic::Code;
 use crate::evaluation::{Failure, Record, Registers, word};
 use crate::ir::{Input, Program};
 use crate::report::{visible, visible_path};
-use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::{Instruction, Semantics};
 use crate::workspace::error::reason;
 
@@ -84,18 +82,6 @@ impl Prepared {
 
 /// Parses the instruction of a line or an argument.
 pub(super) fn parse(text: &str) -> Result<Instruction, Failure> {
-    match statement_tokens(text).last().map(|last| last.kind()) {
-        Some(TokenKind::UnclosedComment) => {
-            return Err(Failure::new(Code::UnclosedComment.text(), "the comment has no end"));
-        }
-        Some(TokenKind::UnclosedString) => {
-            return Err(Failure::new(
-                Code::UnclosedString.text(),
-                "the string has no closing quote",
-            ));
-        }
-        _ => {}
-    }
     text.parse::<Instruction>().map_err(|error| {
         let message = error.to_string();
         match error.diagnostics().first() {

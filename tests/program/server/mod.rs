@@ -94,12 +94,18 @@ fn settings_are_read_again() {
     assert!(codes(&client.published(&uri)).contains(&"V401".to_string()));
     assert_eq!(client.end(), 0);
 
-    let pulls = json!({ "textDocument": { "diagnostic": {} } });
+    let pulls = json!({
+        "textDocument": { "diagnostic": {} },
+        "workspace": { "diagnostics": { "refreshSupport": true } },
+    });
     let mut client = Client::new(&folder.0, &pulls, &json!({ "select": ["V401"] }));
     client.open(&uri, "ptx", MODULE);
     let report = client.ask("textDocument/diagnostic", &json!({ "textDocument": { "uri": uri } }));
     assert_eq!(report["kind"], "full");
     assert_eq!(codes(report["items"].as_array().unwrap()), ["V401"]);
+    // It is told to ask again.
+    client.tell("workspace/didChangeWatchedFiles", &json!({ "changes": [] }));
+    client.wait("workspace/diagnostic/refresh");
     assert_eq!(client.end(), 0);
     let mut client = Client::new(&folder.0, &pulls, &json!({ "selct": 1 }));
     let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
@@ -192,6 +198,29 @@ fn fixes_are_made() {
     let text = made(&rewriting[0]);
     assert!(!text.contains("vadd4") && text.contains("vadd.sat"), "{text}");
     assert_eq!(client.actions(&uri, 5, 10, &json!(["source.organizeImports"])), [Value::Null; 0]);
+    assert_eq!(client.end(), 0);
+}
+
+/// A finding can be ignored alone, however comments are written for others.
+#[test]
+fn one_finding_is_ignored() {
+    let folder = Folder::new("server-ignore");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::usual(&folder.0);
+    let add = "    vadd.sat.s32.s32.s32 a, a, b;";
+    let head = ".version 8.5\n.target sm_90\n.func f(.reg .b32 a, .reg .b32 b)\n{\n";
+    let text = format!("{head}{add} // one\n{add}\n    {{ {add} }} /* three */ ret;\n}}\n");
+    let found = client.findings(&uri, "ptx", &text);
+    assert_eq!(found.len(), 3);
+    for line in 4..7 {
+        let actions = client.actions(&uri, line, 15, &json!(["quickfix"]));
+        let title = "Ignore V401 (modifier-order) here";
+        let action = actions.iter().find(|it| it["title"] == title).expect("it can be ignored");
+        let ignored = applied(&text, &action["edit"]["changes"][&uri]);
+        let run = vptx_in(&folder.0, &["check", "--format", "json", "-"], ignored.as_bytes());
+        assert_eq!(run.stdout.matches("V401").count(), 2, "{ignored}");
+        assert!(!run.stdout.contains("V80"), "{ignored}");
+    }
     assert_eq!(client.end(), 0);
 }
 
@@ -297,6 +326,17 @@ fn hovers_explain() {
     // The printed program names operands, so it says which register each is.
     let expected = lowered.stdout.replacen('\n', "\n// a is %1, b is %2\n", 1);
     assert_eq!(program, expected.as_str());
+    // The cursor may also stand directly after the `;`.
+    let mut program = |character: u32| {
+        let place = json!({
+            "textDocument": { "uri": module }, "position": { "line": 6, "character": character },
+        });
+        let params = json!({ "command": "vptx.showProgram", "arguments": [place] });
+        client.ask("workspace/executeCommand", &params)
+    };
+    let inside = program(8);
+    assert!(inside.is_string(), "{inside}");
+    assert_eq!(program(41), inside);
     assert_eq!(client.end(), 0);
 }
 
@@ -356,6 +396,16 @@ fn completions_and_signatures_come_in_the_order_of_the_manual() {
     assert!(items[0]["sortText"].as_str() < items[1]["sortText"].as_str());
     assert_eq!(items[0]["textEdit"]["range"]["start"]["character"], 14);
     assert_eq!(client.ask("textDocument/completion", &place(0, 2)), Value::Null);
+    // The client asks again while the user types if there are more.
+    for (count, is_part) in [(9, false), (500, true)] {
+        let names: Vec<String> = (0..count).map(|number| format!("r{number}")).collect();
+        let text = format!(".reg .b32 {};\nvadd.u32.u32.u32 r", names.join(", "));
+        client.open(&uri, "ptx", &text);
+        let list = client.ask("textDocument/completion", &place(1, 18));
+        assert_eq!(list["isIncomplete"], is_part, "{count}");
+        assert_eq!(list["items"].as_array().unwrap().len() == count, !is_part, "{count}");
+    }
+    client.open(&uri, "ptx", text);
     let help = client.ask("textDocument/signatureHelp", &place(1, 29));
     let active = &help["signatures"][help["activeSignature"].as_u64().unwrap() as usize];
     assert_eq!(active["label"], "vset.atype.btype.cmp.op2  d, a{.asel}, b{.bsel}, c;");
@@ -517,25 +567,31 @@ fn requests_can_be_cancelled() {
     let uri = uri(&folder, "a.ptx");
     let mut client = Client::usual(&folder.0);
     let big = format!("{}{}", MODULE, "// a line of a large text\n".repeat(400_000));
-    client.open(&uri, "ptx", &big);
-    // The messages are sent at once, so that the server reads the cancellation while it opens the
-    // text.
     let place = json!({
         "textDocument": { "uri": uri }, "position": { "line": 6, "character": 6 },
     });
-    let mut batch = Vec::new();
-    for message in [
-        json!({ "jsonrpc": "2.0", "id": 70, "method": "textDocument/hover", "params": place }),
-        json!({ "jsonrpc": "2.0", "id": 71, "method": "textDocument/hover", "params": place }),
-        json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 71 } }),
-    ] {
-        let text = message.to_string();
-        batch.extend(format!("Content-Length: {}\r\n\r\n{text}", text.len()).bytes());
-    }
-    client.send_bytes(&batch);
-    assert!(client.answer(70)["result"]["contents"]["value"].is_string());
-    // The request gets one answer, whether or not the cancellation came in time.
-    let second = client.answer(71);
-    assert!(second["error"]["code"] == -32800 || second["result"].is_object(), "{second}");
+    let mut is_cancelled = |number: i32| {
+        client.open(&uri, "ptx", &big);
+        // The messages are sent at once, so that the server reads the cancellation while it opens
+        // the text.
+        let [one, two] = [70 + 2 * number, 71 + 2 * number];
+        let mut batch = Vec::new();
+        for message in [
+            json!({ "jsonrpc": "2.0", "id": one, "method": "textDocument/hover", "params": place }),
+            json!({ "jsonrpc": "2.0", "id": two, "method": "textDocument/hover", "params": place }),
+            json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": two } }),
+        ] {
+            let text = message.to_string();
+            batch.extend(format!("Content-Length: {}\r\n\r\n{text}", text.len()).bytes());
+        }
+        client.send_bytes(&batch);
+        assert!(client.answer(one)["result"]["contents"]["value"].is_string());
+        // The request gets one answer, whether or not the cancellation came in time.
+        let answer = client.answer(two);
+        let is_cancelled = answer["error"]["code"] == -32800;
+        assert!(is_cancelled || answer["result"].is_object(), "{answer}");
+        is_cancelled
+    };
+    assert!((0..20).any(&mut is_cancelled), "the cancellation always came late");
     assert_eq!(client.end(), 0);
 }

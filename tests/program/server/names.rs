@@ -347,6 +347,25 @@ fn semantic_tokens_tell_names_from_words() {
     );
     assert_eq!(module.client.end(), 0);
 
+    // `_` is no name, and no comment starts in a string.
+    let text = ".file 1 \"a/*b\"\n.func f()\n{\n    p: .callprototype _ (); // c\n}\n";
+    let mut module = Opened::new(&folder, "c.ptx", "ptx", text);
+    let answer = module.ask("semanticTokens/full", &json!({}));
+    assert_eq!(
+        tokens(&module, &answer),
+        [
+            "macro:.file",
+            "number:1",
+            "string:\"a/*b\"",
+            "macro:.func",
+            "function:f!",
+            "label:p!",
+            "macro:.callprototype",
+            "comment:// c",
+        ]
+    );
+    assert_eq!(module.client.end(), 0);
+
     // In C-like sources, only video instructions have tokens: other servers know the rest.
     let mut source = Opened::new(&folder, "b.cu", "cuda", SOURCE);
     let answer = source.ask("semanticTokens/full", &json!({}));
