@@ -171,7 +171,7 @@ impl Function {
         let parameters = parameters.filter_map(|it| names.use_of(it.name()?.name())?.meaning());
         let parameters = parameters.collect();
         let (graph, values) = (flow.into_graph(), OnceCell::new());
-        Some(Function { instructions, loops, parameters, graph, values })
+        Some(Function { graph, instructions, loops, parameters, values })
     }
 
     fn values(&self) -> &Values {
