@@ -218,16 +218,11 @@ impl View<'_> {
     fn reread(&self, span: Span, range: Span, new: &str) -> Option<(Mapped, usize, usize)> {
         let (source, literals) = (self.source, self.literals);
         let text = self.text.as_bytes();
-        // White space is never part of anything longer, except after a `%`.
-        let mut start = (span.start as usize).saturating_sub(1);
-        while start > 0 && !text[start - 1].is_ascii_whitespace() {
-            start -= 1;
-        }
+        let is_space = u8::is_ascii_whitespace;
+        let start = text[..span.start as usize].iter().rposition(is_space).unwrap_or(0);
+        // White space is part of something longer only after a `%`.
         let rest = &text[span.end as usize..];
-        let end = rest
-            .iter()
-            .position(u8::is_ascii_whitespace)
-            .map_or(text.len(), |n| span.end as usize + n + 1);
+        let end = rest.iter().position(is_space).map_or(text.len(), |n| span.end as usize + n + 1);
         // The number of a `{}` depends on the other `{}` of the template.
         let (start, end) = match self.mode {
             Mode::Braces if text.len() > WHOLE => return None,

@@ -345,7 +345,7 @@ impl<'s> Macros<'s> {
         let numbers: Map<&str, usize> = names.iter().copied().zip(0..).collect();
         let mut body = Vec::new();
         while let Some(mut token) =
-            self.token(&mut cursor, false).filter(|it| it.written.end as usize <= end)
+            self.token(&mut cursor).filter(|it| it.written.end as usize <= end)
         {
             let word = token.written.text(self.source);
             if word == "__VA_OPT__" {
@@ -389,16 +389,14 @@ impl<'s> Macros<'s> {
     }
 
     /// Reads a token.
-    fn token(&self, cursor: &mut Cursor<'s>, lines: bool) -> Option<Token> {
+    fn token(&self, cursor: &mut Cursor<'s>) -> Option<Token> {
         let from = cursor.pos;
-        cursor.trivia(lines);
+        cursor.trivia(true);
         let start = cursor.pos;
         let bytes = self.source.as_bytes();
-        let first = *bytes.get(start)?;
+        let first = cursor.peek()?;
         let kind = if cursor.literal().is_some() {
             Kind::Quoted
-        } else if first == b'\n' {
-            return None;
         } else if matches!(first, b'"' | b'\'') {
             cursor.pos = start + 1;
             cursor.quoted(start, first);
@@ -574,7 +572,7 @@ impl<'s> Macros<'s> {
     fn qualifiers(&mut self, tokens: &mut Vec<Token>) {
         loop {
             let mut cursor = self.cursor;
-            let next = self.token(&mut cursor, true);
+            let next = self.token(&mut cursor);
             let is_one = |it: &Token| {
                 let word = it.written.text(self.source);
                 let is_macro = || match self.states.get(word) {
@@ -596,7 +594,7 @@ impl<'s> Macros<'s> {
         loop {
             let before = self.cursor;
             let mut cursor = self.cursor;
-            let token = self.token(&mut cursor, true);
+            let token = self.token(&mut cursor);
             self.cursor = cursor;
             let Some(token) = token else {
                 return (depth == 0).then_some(());
@@ -624,7 +622,7 @@ impl<'s> Macros<'s> {
     pub(super) fn next(&mut self) -> Option<Use> {
         loop {
             let mut cursor = self.cursor;
-            let token = self.token(&mut cursor, true);
+            let token = self.token(&mut cursor);
             self.cursor = cursor;
             let token = token?;
             if self.is_directive(&token) {

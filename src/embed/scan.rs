@@ -379,7 +379,7 @@ impl<'s> Cursor<'s> {
         Cursor { pos: part.start as usize, ..Cursor::new(&text[..part.end as usize]) }
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.pos).copied()
     }
 

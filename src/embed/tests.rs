@@ -148,6 +148,18 @@ fn what_is_left_out_is_listed() {
     }
 }
 
+/// A check expands macros, and lists a use that it cannot expand only if it may have a statement.
+#[test]
+fn macros_without_statements_are_not_listed() {
+    let listed = |used: &str| {
+        let source = format!("#define F(x) x\n#define G(x) asm(x)\nasm(X);\n{used}");
+        let start = source.len() - used.len();
+        unread(&source, Host::C, None).iter().filter(|it| it.span.start as usize >= start).count()
+    };
+    assert_eq!(listed("f(F(\"a\""), 0);
+    assert_eq!(listed("f(G(\"a\""), 1);
+}
+
 /// Text that is neither read nor listed is not a statement.
 #[test]
 fn each_keyword_of_a_statement_is_read_or_listed() {
@@ -233,7 +245,7 @@ fn percents_are_read_as_nvcc_does() {
         ("%[e] %%e", named, "%e$ %e", "%[e] %%e"),
         ("%[d]x", named, "%dx", "%[d]x"),
         ("%\" \"0", one, "%0", "%0"),
-        ("%[ %[a %", one, "%[ %[a %", "%[ %[a %"),
+        ("%[ %[] %[a %", one, "%[ %[] %[a %", "%[ %[] %[a %"),
     ];
     for (template, rest, text, spelled) in cases {
         let source = format!("asm(\"{template}\" {rest});");
@@ -334,6 +346,7 @@ fn edits_are_written_as_the_source_writes() {
         (r#"asm("%0a" : "=r"(d))"#, "a", "1", None),
         (r#"asm("%0 a" : "=r"(d))"#, " a", "1", None),
         (r#"asm("\x4g" : "=r"(d))"#, "g", "1", None),
+        (r#"asm("\x20g" : "=r"(d))"#, "g", "1", None),
         (r#"asm("\1g" : "=r"(d))"#, "g", "9", Some(r#"asm("\19" : "=r"(d))"#)),
         (r#"asm("%tid" : "=r"(d))"#, "tid", "0", Some(r#"asm("%0" : "=r"(d))"#)),
         (r#"asm("a % b" ::)"#, " b", "% b", None),

@@ -112,6 +112,11 @@ mod tests {
         );
         let outside = Op::Insert { base: a, value: a, low: 24, width: 12 };
         assert_eq!(kind(outside, &mut builder), VerifyErrorKind::Insert { low: 24, width: 12 });
+        // A sum of two words has 33 bits.
+        let mut with_sum = builder.clone();
+        let base = with_sum.push(Op::Add(a, a)).unwrap();
+        let into_sum = Op::Insert { base, value: a, low: 0, width: 8 };
+        assert_eq!(kind(into_sum, &mut with_sum), VerifyErrorKind::InsertBase);
         let empty = Range::new(1, 0);
         assert_eq!(kind(Op::Clamp(a, empty), &mut builder), VerifyErrorKind::EmptyRange(empty));
         let huge = kind(Op::Constant(i128::MAX), &mut builder);

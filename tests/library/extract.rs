@@ -219,6 +219,7 @@ fn errors_are_about_one_text() {
         (broken(0x11 | LZ4, b"\x10a", 1 << 60), "more than the limit"),
         (broken(0x8011, b"no frame of it", 300), "cannot be unpacked"),
         (broken(0x11 | OBFUSCATED, b"????????", 0), "is obfuscated"),
+        (broken(0x11 | OBFUSCATED | LZ4, b"\xff\xff\xff\xff", 300), "is obfuscated"),
     ];
     for (entry, message) in wrong {
         let (found, errors) = read(&fat_binary(&[plain(75, TEXT), entry, plain(90, TEXT)]));

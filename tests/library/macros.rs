@@ -118,6 +118,19 @@ fn nothing_unknown_is_judged() {
     assert_eq!(told(&plain), ["V101 vadx"]);
 }
 
+/// A number of the preprocessor goes on after its point, so a parameter does not replace the rest:
+/// C++, [lex.ppnumber].
+#[test]
+fn parts_of_numbers_are_not_replaced() {
+    let strings = "#define STR_(x) #x\n#define STR(x) STR_(x)\n";
+    for (opcode, is_replaced) in [("STR(vadd4.f)", true), ("\"vadd\" STR(4.f)", false)] {
+        let source = format!(
+            "{strings}#define RUN(f) asm({opcode} \".u32.u32 %0, %1, %2, %2;\" {OPERANDS})\nRUN(u32);"
+        );
+        assert_eq!(found(&source).is_empty(), is_replaced, "{source}: {:?}", found(&source));
+    }
+}
+
 #[test]
 fn work_is_bounded() {
     let used = "asm(A \"vadd.u32 %0;\" : \"=r\"(d)); ";

@@ -169,3 +169,19 @@ fn names_are_text() {
     let picture = explain::svg(&shift, None, &[Semantics::Manual]);
     assert!(picture.contains("a &lt;&lt; min(b, 32)"), "{picture}");
 }
+
+/// An operation on the result of another one has it in parentheses, also if that one has some.
+#[test]
+fn operations_inside_of_others_have_parentheses() {
+    for (text, expected) in [
+        ("vmad.u32.u32.u32.shr7 d, a, b, c;", "((a * b) + c) >> 7"),
+        ("vmad.u32.u32.u32.shr15 d, a.h0, b.b1, -c;", "((a.h0 * b.b1) - c) >> 15"),
+        ("vmad.s32.s32.s32.shr7 d, -a.h0, b.h1, c;", "(c - (a.h0 * b.h1)) >> 7"),
+        ("vavrg2.u32.u32.u32 d, a, b, c;", "(a.h0 + b.h0 + 1) >> 1"),
+    ] {
+        let instruction: Instruction = text.parse().expect(text);
+        let picture = explain::svg(&instruction, None, &[Semantics::Manual]);
+        let lines: Vec<_> = picture.lines().filter(|it| it.contains("<text")).map(shown).collect();
+        assert!(lines.iter().any(|it| it == expected), "{text}: {lines:?}");
+    }
+}

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
 use crate::support::reference::manual;
-use vptx::ir::Program;
+use vptx::ir::{Op, Program};
 use vptx::isa::{
     Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, SecondaryOp, Sources,
 };
@@ -360,6 +360,27 @@ fn every_sum_and_difference() {
 fn every_distance_minimum_and_maximum() {
     let these = |it| matches!(it, Mnemonic::Vabsdiff | Mnemonic::Vmin | Mnemonic::Vmax);
     assert_eq!(sweep(these, 32), 3 * 7840);
+}
+
+/// A minimum or maximum with a number that no operand can pass needs no step, although an operand
+/// may be equal to it.
+#[test]
+fn known_minima_and_maxima_need_no_step() {
+    for (text, expected) in [
+        ("vmin.u32.u32.u32 d, a, 0;", 0),
+        ("vmin.u32.u32.u32 d, 0, b;", 0),
+        ("vmin.u32.u32.u32 d, a, 0xffffffff;", 7),
+        ("vmin.u32.u32.u32 d, 0xffffffff, b;", 9),
+        ("vmax.u32.u32.u32 d, a, 0;", 7),
+        ("vmax.u32.u32.u32 d, 0, b;", 9),
+        ("vmax.u32.u32.u32 d, a, 0xffffffff;", u32::MAX),
+        ("vmax.u32.u32.u32 d, 0xffffffff, b;", u32::MAX),
+    ] {
+        let program = lower(text, Semantics::Manual);
+        let chooses = program.steps().iter().any(|it| matches!(it.op, Op::Min(..) | Op::Max(..)));
+        assert!(!chooses, "{text}\n{program}");
+        assert_eq!(eval(&program, [7, 9, 0]), expected, "{text}");
+    }
 }
 
 #[test]

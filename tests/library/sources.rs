@@ -753,7 +753,9 @@ fn statements_that_are_not_read_are_counted() {
     ] {
         assert_eq!(python(&format!("{before}{cuda}{after}\n")), expected, "{before}{after}");
     }
-    for filled in ["{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "@ty@", "{{ ty }}", "<% ty %>"] {
+    for filled in
+        ["{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "${a + 1}", "@ty@", "{{ ty }}", "<% ty %>"]
+    {
         let source = format!("x = '''asm(\"vadd4.{filled}.u32 %0;\" : \"=r\"(d));'''\n");
         assert_eq!((told(&source, Language::Python), python(&source)), (vec![], vec![Computed]));
     }
@@ -869,6 +871,11 @@ fn fixes_are_written_as_the_source_writes() {
             "@asmcall(\"vadd.sat.s32.s32.s32 \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",
             Language::Julia,
             "@asmcall(\"vadd.s32.s32.s32.sat \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",
+        ),
+        (
+            "tl.inline_asm_elementwise('vadd.sat.s32.s32.s32' + ' $0, $1, $1;', '=r,r', [x])\n",
+            Language::Python,
+            "tl.inline_asm_elementwise('vadd.s32.s32.s32.sat' + ' $0, $1, $1;', '=r,r', [x])\n",
         ),
     ];
     for (source, language, expected) in cases {
@@ -1260,4 +1267,127 @@ fn a_named_text_ends_with_its_line() {
     let source = "TEXT = \"vadd.u32.u32 $0, $1, $1;\"[x]\n\
                   tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n";
     assert_eq!(found(source, Language::Python), []);
+}
+
+/// Only an assignment gives a name another text.
+#[test]
+fn a_name_that_is_read_stays_a_constant() {
+    let told = |line: &str| {
+        let source = format!(
+            "TEXT = \"vadd.u32.u32 $0, $1, $1;\"\n{line}\n\
+             tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n"
+        );
+        found(&source, Language::Python).iter().map(|it| it.code).collect::<Vec<_>>()
+    };
+    for line in ["TEXT", "TEXT == x", "TEXT.strip()", "TEXT[0]", "TEXT(x)", "TEXT: str"] {
+        assert_eq!(told(line), [Code::MissingType], "{line}");
+    }
+    for line in ["TEXT = x", "TEXT += x", "TEXT, y = x", "TEXT: str = x"] {
+        assert_eq!(told(line), [], "{line}");
+    }
+}
+
+/// A text of a class is known by the name of the class or by `self`: another object may have
+/// another text of this name.
+#[test]
+fn texts_of_classes_are_read_through_their_class() {
+    use SkipReason::Computed;
+    for (name, is_read) in [
+        ("Kernel.TEXT", true),
+        ("self.TEXT", true),
+        ("other.TEXT", false),
+        ("TEXT", false),
+        ("Kernel.MODULE", false),
+        ("MODULE", true),
+    ] {
+        let source = format!(
+            "MODULE = \"vadd.u32.u32 $0, $1, $1;\"\n\
+             class Kernel:\n    TEXT = \"vadd.u32.u32 $0, $1, $1;\"\n    def f(self, x):\n        \
+             tl.inline_asm_elementwise({name}, \"=r,r\", [x], t, True, 1)\n"
+        );
+        let python = Language::Python;
+        let (told, skipped) = if is_read { (1, vec![]) } else { (0, vec![Computed]) };
+        assert_eq!(
+            (found(&source, python).len(), skips(&source, python)),
+            (told, skipped),
+            "{name}"
+        );
+    }
+}
+
+/// Texts with `+` between them are one text, also in parentheses with blanks and line breaks.
+#[test]
+fn joined_texts_are_one() {
+    for text in [
+        "HEAD + '$0, $1, $1;'",
+        "(HEAD + '$0, $1, $1;')",
+        "( HEAD + '$0, $1, $1;' )",
+        "(\n    HEAD\n    + '$0, $1, $1;'\n)",
+        "(HEAD + ('$0, ' + '$1, $1;' # both\n))",
+    ] {
+        let source = format!(
+            "HEAD = 'vadd.u32.u32 '\ntl.inline_asm_elementwise({text}, '=r,r', [x], t, True, 1)\n"
+        );
+        let codes: Vec<_> = found(&source, Language::Python).iter().map(|it| it.code).collect();
+        assert_eq!(codes, [Code::MissingType], "{text}");
+    }
+}
+
+/// A call that is cut off does not hide the next one.
+#[test]
+fn calls_after_an_open_bracket_are_read() {
+    let next =
+        "tl.inline_asm_elementwise(\"vadd.u32.u32 $0, $1, $1;\", \"=r,r\", [x], t, True, 1)\n";
+    let source = format!("tl.inline_asm_elementwise(\"vadd4;\",\n{next}");
+    assert_eq!(told(&source, Language::Python).len(), 1);
+    assert_eq!(skips(&source, Language::Python), [SkipReason::Malformed]);
+}
+
+/// In Julia, only macros may be called without parentheses.
+#[test]
+fn functions_of_julia_have_parentheses() {
+    let text = r#""call i32 asm \"vadd.u32.u32 \$0, \$1, \$1;\", \"=r,r\"(i32 %0)""#;
+    for (source, count) in [
+        (format!("Base.llvmcall({text}, UInt32, Tuple{{UInt32}}, x)"), 1),
+        (format!("[llvmcall {text}]"), 0),
+    ] {
+        assert_eq!(told(&source, Language::Julia).len(), count, "{source}");
+    }
+}
+
+/// Operands of a role are those of its list, and `None` is a list without operands.
+#[test]
+fn none_is_no_operand() {
+    let told = |list: &str| {
+        let source = format!(
+            "cute.arch.inline_ptx(\"vmin.s32.s32.s32 {{$w0}}, {{$rw0}}, 0;\", \
+             read_write_args={list}, write_only_types=[Int32])\n"
+        );
+        told(&source, Language::Python)
+    };
+    assert_eq!(told("[x]"), [""; 0]);
+    for list in ["None", "[]"] {
+        assert_eq!(told(list), ["V701 {$rw0}"], "{list}");
+    }
+}
+
+/// Other brackets are vectors of PTX.
+#[test]
+fn names_of_roles_have_a_number() {
+    for (operand, codes) in [
+        ("{$r0};", vec![]),
+        ("{$r1};", vec!["V701"]),
+        ("{$r};", vec!["V214"]),
+        ("{$ré};", vec!["V214"]),
+        ("{$r+0};", vec!["V214"]),
+        ("{$r", vec!["V006"]),
+    ] {
+        let source = format!(
+            "cute.arch.inline_ptx(\"vmin.s32.s32.s32 {{$w0}}, 0, {operand}\", \
+             write_only_types=[Int32], read_only_args=[x])\n"
+        );
+        let found: Vec<_> =
+            found(&source, Language::Python).iter().map(|it| it.code.text()).collect();
+        assert_eq!(found, codes, "{operand}");
+    }
 }

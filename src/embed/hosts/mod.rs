@@ -302,11 +302,7 @@ impl<'s> Lexer<'s> {
         let mut floor = self.pos;
         loop {
             let next = self.rest().iter().position(|&byte| self.stops[usize::from(byte)]);
-            let Some(n) = next else {
-                self.pos = self.bytes.len();
-                return None;
-            };
-            self.pos += n;
+            self.pos += next?;
             let at = self.pos;
             match self.bytes[at] {
                 b'(' | b'[' | b'{' => {

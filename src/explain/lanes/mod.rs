@@ -409,11 +409,15 @@ fn lane_name(lane: Option<&usize>) -> String {
 
 /// A text, in parentheses if it has an operation outside of parentheses.
 fn within(text: String) -> String {
-    let is_one = !text.contains(' ')
-        || text.ends_with(')') && {
-            let inside = text.split_once('(').map(|(head, _)| head);
-            inside.is_some_and(|head| !head.contains(' '))
-        };
-    let is_one = is_one || text.starts_with('|') && text.ends_with('|');
+    let (mut depth, mut is_absolute) = (0_usize, false);
+    let is_one = text.bytes().all(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b'|' => is_absolute = !is_absolute,
+            _ => {}
+        }
+        depth > 0 || is_absolute || byte != b' '
+    });
     if is_one { text } else { format!("({text})") }
 }

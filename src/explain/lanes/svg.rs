@@ -234,7 +234,6 @@ impl Canvas {
             height_of(lines.unwrap_or(0))
         };
         let mut ends = Vec::new();
-        let mut bottom = top;
         let left = (self.width - picture.columns_width()) / 2;
         for ((column, boxes), number) in picture.columns.iter().zip(&columns).zip(0..) {
             let x = left + number * (width + BETWEEN);
@@ -269,10 +268,10 @@ impl Canvas {
                 }
             };
             ends.push((Point { x: middle, y }, name));
-            bottom = bottom.max(y);
         }
+        // A kept part is never higher than the boxes of a lane.
         let all = (0..rows).map(height).sum::<u32>() + rows.saturating_sub(1) as u32 * ARROW;
-        self.y = bottom.max(top + all);
+        self.y = top + all;
         ends
     }
 

@@ -292,8 +292,8 @@ impl LanesKernel {
     ) {
         let mask = self.mask;
         let merge = move |word, z| (word & mask) | (z & !mask);
-        let turn =
-            |word: u32| T::split(if LANES == 4 { word.swap_bytes() } else { word.rotate_left(16) });
+        // Only bytes are turned.
+        let turn = |word: u32| T::split(word.swap_bytes());
         match self.post {
             LanePost::Word if LANES == 4 && self.turned => {
                 blocks(columns, out, turn, T::split, f, T::join, |word, _| word);
