@@ -107,6 +107,8 @@ fn sources_and_a_header() {
     assert!(longer.starts_with(&edited), "{longer}");
     assert_eq!(longer.matches("#define VPTX_HAS_").count(), 2);
     assert_eq!(longer.matches("#define VPTX_FUNCTION inline\n").count(), 1);
+    // An empty line stands before each function.
+    assert_eq!(longer.matches("\n\n#ifndef VPTX_HAS_").count(), 2);
 }
 
 #[test]
