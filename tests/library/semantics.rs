@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
 use crate::support::reference::manual;
-use vptx::ir::{Op, Program};
+use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
 use vptx::isa::{
     Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, SecondaryOp, Sources,
 };
@@ -380,6 +380,41 @@ fn known_minima_and_maxima_need_no_step() {
         let chooses = program.steps().iter().any(|it| matches!(it.op, Op::Min(..) | Op::Max(..)));
         assert!(!chooses, "{text}\n{program}");
         assert_eq!(eval(&program, [7, 9, 0]), expected, "{text}");
+    }
+}
+
+/// The range of a result reaches from the least to the greatest value over all operands in their
+/// ranges: ranges tell a back end which words a value fits in.
+#[test]
+fn ranges_are_those_of_all_values() {
+    let ops: [fn(Value, Value) -> Op; 9] =
+        [Op::Add, Op::Sub, Op::Mul, Op::AbsDiff, Op::Min, Op::Max, Op::Shl, Op::Shr, |x, _| {
+            Op::Clamp(x, Range::new(-2, 3))
+        }];
+    // Two bits, from these numbers up.
+    let least = -6..=3;
+    for (op, [x_least, y_least]) in ops
+        .iter()
+        .flat_map(|op| least.clone().flat_map(move |x| (-6..=3).map(move |y| (op, [x, y]))))
+    {
+        let mut builder = ProgramBuilder::new();
+        let [x, y] = [(Input::A, x_least), (Input::B, y_least)].map(|(input, least)| {
+            let word = builder.input(input);
+            let two = builder.push(Op::Extract { value: word, low: 0, width: 2, signed: false });
+            let least = builder.push(Op::Constant(least));
+            builder.push(Op::Add(two.unwrap(), least.unwrap())).unwrap()
+        });
+        let op = op(x, y);
+        let Ok(value) = builder.push(op) else {
+            assert!(matches!(op, Op::Shl(..) | Op::Shr(..)) && y_least < 0, "{op:?} {y_least}");
+            continue;
+        };
+        let range = builder.range(value).unwrap();
+        let program = builder.finish(value).unwrap();
+        let all = (0..16).map(|at| program.trace(at & 3, at >> 2, 0)[value.index()]);
+        let all: Vec<i128> = all.collect();
+        let (min, max) = (*all.iter().min().unwrap(), *all.iter().max().unwrap());
+        assert_eq!(range, Range::new(min, max), "{op:?} from {x_least} and {y_least}");
     }
 }
 

@@ -33,6 +33,7 @@ fn the_status_tells() {
     folder.write("new.ptx", module("f", 2));
     folder.write("broken.ptx", module("f", 2).replace("add.u32 d, a, 2;", "vadd d, a"));
     folder.write("a.cu", "int x;");
+    folder.write("program", "\x7fELF without PTX");
     folder.write("folder/old.ptx", module("f", 1));
     let run = |arguments: &[&str]| vptx_in(&folder.0, arguments, module("f", 1).as_bytes());
     let same = run(&["diff", "old.ptx", "same.ptx"]);
@@ -51,6 +52,7 @@ fn the_status_tells() {
         (&["diff", "old.ptx"], "name two PTX files"),
         (&["diff", "old.ptx", "a.cu"], "cannot read `a.cu`: it is neither PTX nor a binary"),
         (&["diff", "old.ptx", "broken.ptx"], "broken.ptx:"),
+        (&["diff", "old.ptx", "program"], "no PTX found in `program`"),
         (&["diff", "--git", "old.ptx", "new.ptx"], "--git is for git alone"),
         (&["diff", "--stat", "--format", "json", "old.ptx", "new.ptx"], "cannot be used with"),
     ] {

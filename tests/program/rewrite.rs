@@ -441,6 +441,7 @@ fn a_text_of_a_binary_that_cannot_be_written() {
     let run = vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"");
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("cannot write `out/a.1.sm_75.ptx`"), "{}", run.stderr);
+    assert!(run.stderr.contains("a.bin: 2 PTX texts written, 2 of them"), "{}", run.stderr);
     assert!(folder.0.join("out/a.2.sm_90.ptx").is_file());
     std::fs::remove_dir(folder.0.join("out/a.1.sm_75.ptx")).unwrap();
     assert_eq!(vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"").status, 0);
