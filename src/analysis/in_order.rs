@@ -322,8 +322,8 @@ mod tests {
         assert!(regions > 100 && groups > 30, "{regions} {groups}");
     }
 
-    /// The finding on the group stands at its third member, before that on the member's modifiers,
-    /// wherever in a group a batch ends.
+    /// The finding on a group stands at its third member, before the finding on this member's
+    /// modifiers. That holds wherever in the group a batch ends.
     #[test]
     fn groups_hold_back_what_stands_after_them() {
         let group = "vadd4.sat.s32.s32.s32 r1, a, b, c;\nvsub4.sat.s32.s32.s32 r2, c, e, c;\n\

@@ -103,7 +103,7 @@ fn other_registers_are_not_known() {
     // The caller writes a parameter, so the constant is unknown.
     let parameter = ADD.replace("%r5", "%q1");
     assert!(reads_b(&format!("@%p1 bra L; mov.u32 %q1, 64; L: {parameter}")));
-    // The pass leaves instructions with a guard.
+    // The pass does not use constants in instructions with a guard.
     assert!(reads_b(&format!("mov.u32 %r5, 64;\n@%p2 {ADD}")));
     let far = "add.u32 %r6, %r6, %r7;\n".repeat(60);
     assert!(reads_b(&format!("mov.u32 %r5, 64;\n{far}{ADD}")));
