@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use crate::support::classes::{measured_classes, statements, twice_classes};
-use crate::support::{geometric, number};
+use crate::support::regions::{self, Kind};
+use crate::support::{fixture_text, geometric, number};
 use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, class, rewrite};
 use vptx::isa::{Feature, Mnemonic, Sources, Target};
 use vptx::video::Semantics;
@@ -191,6 +192,28 @@ fn costs_are_of_sequences_of_these_lengths() {
         assert_eq!(now, recorded, "cargo xtask measure-costs");
     }
     assert_eq!(now.len(), recorded.len());
+}
+
+/// Regions have the lengths for which `cargo xtask measure-costs --regions` counted machine
+/// instructions.
+#[test]
+fn regions_have_the_recorded_lengths() {
+    let recorded = fixture_text("oracle/regions.tsv");
+    let mut recorded = recorded.lines().skip(1);
+    let mut kinds: Vec<&Kind> = regions::KINDS.iter().collect();
+    kinds.sort_by_key(|kind| kind.name);
+    for kind in kinds {
+        let mut targets: Vec<(String, Target)> =
+            kind.targets().map(|target| (target.to_string(), target)).collect();
+        targets.sort();
+        for (name, target) in targets {
+            let statements = regions::statements(&regions::rewritten(kind, target));
+            let now = format!("{}\t{name}\t{statements}\t", kind.name);
+            let line = recorded.next().expect("a line for each kind and target");
+            assert!(line.starts_with(&now), "{now}, but recorded {line}");
+        }
+    }
+    assert_eq!(recorded.next(), None);
 }
 
 /// The document equals the tables of targets.

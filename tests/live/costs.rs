@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{env, fs, iter, thread};
+use std::{env, fs, thread};
 
 use crate::support::classes::{Classes, measured_classes, parts, statements, twice_classes};
-use crate::support::forms::{
-    PARTS, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
-    on_constant, on_range, on_zero, rows, subtracting,
-};
+use crate::support::forms::{PARTS, heads, rows};
 use crate::support::random::Random;
+use crate::support::regions::{self, BYTES, Kind, module};
 use crate::support::{geometric, setting};
 use vptx::analysis::check;
 use vptx::backend::ptx::{
@@ -35,30 +33,9 @@ pub(crate) fn tool(name: &str) -> PathBuf {
     env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from).join("bin").join(name)
 }
 
-/// A kernel around statements that compute `d` from `a`, `b`, `c`.
-fn kernel(number: usize, body: &str) -> String {
-    format!(
-        ".visible .entry k{number}(.param .u64 input)\n{{\n.reg .b64 %pointer;\n.reg .b32 a, b, c, d;\n.reg .pred p;\n\
-         ld.param.u64 %pointer, [input];\nld.volatile.global.u32 a, [%pointer];\n\
-         ld.volatile.global.u32 b, [%pointer+4];\nld.volatile.global.u32 c, [%pointer+8];\n\
-         {body}\nst.volatile.global.u32 [%pointer+12], d;\nret;\n}}\n"
-    )
-}
-
 /// The version of ptxas that makes code for a target.
 fn assembler(target: Target) -> PathBuf {
     tool(if target.has(Feature::Ptxas13) { "ptxas-13.5" } else { "ptxas-12.9" })
-}
-
-/// A module of kernels. The first one only loads and stores.
-fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: Target) -> String {
-    // PTX has had instructions on bytes only since 9.2.
-    let version = if target.suffix.is_some() { "9.2" } else { "8.8" };
-    let mut module = format!(".version {version}\n.target {target}\n.address_size 64\n");
-    for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
-        module += &kernel(number, body);
-    }
-    module
 }
 
 /// The code of a kernel: the number of its machine instructions, and this number weighted by
@@ -507,9 +484,6 @@ fn write_table(mut cells: Cells, twice: &BTreeMap<(String, usize), Cell>) {
     fs::write(path, table(&cells, twice)).expect("the table is written");
 }
 
-/// The last measured target; it has instructions on bytes.
-const BYTES: Target = Target { number: 120, suffix: Some('f') };
-
 /// The costs of instructions that combine the lanes of one register.
 fn twice_cells(measured: bool) -> BTreeMap<(String, usize), Cell> {
     let classes = twice_classes();
@@ -794,212 +768,76 @@ fn never_worse() {
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
 
-/// Scalar instructions that fill some or all parts of `d`.
-fn filling(random: &mut Random) -> String {
-    let head = merging_head(random);
-    let parts: &[&str] =
-        if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
-    let mut order = parts.to_vec();
-    for at in 0..parts.len() {
-        order.swap(at, random.below(parts.len()));
-    }
-    order.truncate(2 + random.below(parts.len() - 1));
-    let is_plain = random.one_in(2);
-    let mut text = String::new();
-    let mut c = *random.pick(&["a", "c", "c"]);
-    for part in order {
-        let mut from = || if is_plain { part } else { *random.pick(parts) };
-        let _ = writeln!(text, "{head} d{part}, a{}, b{}, {c};", from(), from());
-        c = "d";
-    }
-    text
-}
-
-/// Scalar instructions that add to a sum.
-fn adding(random: &mut Random) -> String {
-    let head = adding_head(random);
-    let [parts_a, parts_b] = adding_parts(&head, random);
-    let is_plain = random.one_in(2);
-    let mut text = String::new();
-    let mut c = *random.pick(&["a", "c", "c"]);
-    for at in 0..2 + random.below(4) {
-        let from = |parts: &[&'static str], random: &mut Random| {
-            if is_plain { parts[at % parts.len()] } else { random.pick(parts) }
-        };
-        let (a, b) = (from(parts_a, random), from(parts_b, random));
-        let _ = writeln!(text, "{head} d, a{a}, b{b}, {c};");
-        c = "d";
-    }
-    text
-}
-
-/// SIMD instructions on all lanes. All their results are stored.
-fn lanes(random: &mut Random, lanes: &str) -> String {
-    let inputs = &["a", "b", "c", "e", "f"][..2 + random.below(4)];
-    let (steps, unread) = lane_steps(random, lanes, inputs);
-    let mut text = String::from(
-        ".reg .b32 e, f, r<20>;\nld.volatile.global.u32 e, [%pointer+16];\n\
-         ld.volatile.global.u32 f, [%pointer+20];\n",
-    );
-    text += &steps;
-    let stored = inputs.iter().copied().chain(unread.iter().map(String::as_str));
-    text += &stores(stored, 24);
-    text + "mov.b32 d, c;"
-}
-
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn regions_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("chains", Target::measured(), || {
-        if random.one_in(2) { filling(&mut random) } else { adding(&mut random) }
-    });
-}
-
-/// The measured targets that lack a feature.
-fn without(feature: Feature) -> Vec<Target> {
-    Target::measured().iter().copied().filter(|target| !target.has(feature)).collect()
+    never_longer(&["chains"]);
 }
 
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn groups_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("groups", Target::measured(), || lanes(&mut random, "4"));
-    regions_compared("groups of halves", &without(Feature::Halves), || lanes(&mut random, "2"));
-}
-
-/// A loop that is executed `c` times, and loads `a` first each time.
-fn looped(before: &str, round: &str) -> String {
-    format!(
-        ".reg .b32 r<25>;\n.reg .pred again;\n{before}mov.u32 r24, c;\nround:\n.pragma \"nounroll\";\n\
-         ld.volatile.global.u32 a, [%pointer+32];\n{round}sub.u32 r24, r24, 1;\n\
-         setp.ne.u32 again, r24, 0;\n@again bra round;\nmov.b32 d, c;"
-    )
-}
-
-/// Statements that store registers from an offset on.
-fn stores<'r>(registers: impl Iterator<Item = &'r str>, first: usize) -> String {
-    let store = |(at, register)| {
-        format!("st.volatile.global.u32 [%pointer+{}], {register};\n", first + 4 * at)
-    };
-    registers.enumerate().map(store).collect()
-}
-
-/// A loop around SIMD instructions. Some of their sources do not change in the loop.
-fn loop_of_lanes(random: &mut Random, lanes: &str) -> String {
-    let inputs = ["a", "r20", "r21", "r22", "r23"];
-    let read = &inputs[..3 + random.below(3)];
-    let (steps, unread) = lane_steps(random, lanes, read);
-    let load = |(at, register): (usize, &&str)| {
-        format!("ld.volatile.global.u32 {register}, [%pointer+{}];\n", 16 + 4 * at)
-    };
-    let loads: String = inputs[1..].iter().enumerate().map(load).collect();
-    let results = inputs.into_iter().chain(unread.iter().map(String::as_str));
-    looped(&loads, &(steps + &stores(results, 36)))
+    never_longer(&["groups", "groups of halves"]);
 }
 
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn loops_of_groups_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("loops", Target::measured(), || loop_of_lanes(&mut random, "4"));
-    regions_compared("loops of halves", &without(Feature::Halves), || {
-        loop_of_lanes(&mut random, "2")
-    });
+    never_longer(&["loops", "loops of halves"]);
 }
 
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn shared_comparisons_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("comparisons", Target::measured(), || {
-        let mut text = String::from(".reg .b32 r<4>;\n");
-        let registers = ["r1", "r2", "r3"];
-        for register in registers {
-            let _ = writeln!(text, "mov.b32 {register}, c;");
-        }
-        text += &comparing(&mut random, &registers);
-        text += &stores(registers.into_iter(), 16);
-        text + "mov.b32 d, c;"
-    });
+fn shared_work_is_never_worse() {
+    never_longer(&["comparisons", "limits", "limits before loops", "masks"]);
 }
 
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn known_constants_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("constants", Target::measured(), || {
-        format!(".reg .b32 r<2>;\n{}", on_constant(&mut random, "r1"))
-    });
+fn known_sources_are_never_worse() {
+    never_longer(&["constants", "ranges", "extrema of 0"]);
 }
 
+/// Writes `fixtures/oracle/regions.tsv`.
 #[test]
-#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn known_ranges_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("ranges", Target::measured(), || {
-        format!(".reg .b32 r<3>;\n{}", on_range(&mut random, ["r1", "r2"]))
+#[ignore = "needs ptxas; cargo xtask measure-costs --regions runs it"]
+fn measure_regions() {
+    let kinds = regions::KINDS.iter();
+    let cells: Vec<(&Kind, Target)> =
+        kinds.flat_map(|kind| kind.targets().map(move |target| (kind, target))).collect();
+    let counts = Mutex::new(BTreeMap::new());
+    on_two_threads(cells.len(), |at| {
+        let (kind, target) = cells[at];
+        let text = regions::rewritten(kind, target);
+        let counted = measure(&text, regions::RECORDED, target, &format!("recorded-{at}"));
+        let machine: u32 = counted.iter().map(|it| it.instructions).sum();
+        let cell = (regions::statements(&text), machine);
+        counts.lock().expect("no panic").insert((kind.name, target.to_string()), cell);
     });
+    let counts = counts.into_inner().expect("no panic");
+    let rows = counts.iter().map(|((kind, target), (statements, machine))| {
+        format!("{kind}\t{target}\t{statements}\t{machine}\n")
+    });
+    let text = String::from("kernels\ttarget\tstatements\tmachine instructions\n");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/oracle/regions.tsv");
+    fs::write(path, text + &rows.collect::<String>()).expect("the counts are written");
 }
 
-#[test]
-#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn shared_limits_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    // On later targets, a difference that saturates is one machine instruction.
-    regions_compared("limits", &without(Feature::SaturatingWords), || {
-        let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
-        let text = format!(".reg .b32 r<7>;\n{}", subtracting(&mut random, "", registers));
-        text + &stores(registers.iter().copied(), 16)
-    });
+/// Rewrites kernels of some kinds with and without regions, and compares the machine code.
+fn never_longer(kinds: &[&str]) {
+    let own = regions::KINDS.iter().filter(|it| kinds.contains(&it.name));
+    let own: Vec<&Kind> = own.collect();
+    assert_eq!(own.len(), kinds.len());
+    own.into_iter().for_each(regions_compared);
 }
 
-#[test]
-#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn limits_before_loops_are_never_worse() {
+fn regions_compared(kind: &Kind) {
+    let what = kind.name;
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("limits before loops", Target::measured(), || {
-        let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
-        let lanes = *random.pick(&["", "2"]);
-        let steps = subtracting(&mut random, lanes, registers).replace(" b,", " r21,");
-        let steps = steps.replace(" b;", " r21;");
-        let stored = stores(registers.iter().copied(), 40);
-        looped(
-            "ld.volatile.global.u32 r21, [%pointer+20];\n",
-            &format!("ld.volatile.global.u32 c, [%pointer+36];\n{steps}{stored}"),
-        )
-    });
-}
-
-#[test]
-#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn extrema_of_zero_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("extrema of 0", Target::measured(), || {
-        let text = on_zero(&mut random, "r1", &["r2", "d"]);
-        format!(".reg .b32 r<3>;\n{text}st.volatile.global.u32 [%pointer+16], r2;\n")
-    });
-}
-
-#[test]
-#[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
-fn masks_of_flags_are_never_worse() {
-    let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("masks", Target::measured(), || {
-        let text = masking(&mut random, ["r1", "d"]);
-        let stored =
-            if random.one_in(2) { "st.volatile.global.u32 [%pointer+16], r1;\n" } else { "" };
-        format!(".reg .b32 r<2>;\n{text}{stored}")
-    });
-}
-
-/// Rewrites texts with and without regions, and compares the machine code.
-fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> String) {
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
-    let texts: Vec<String> = (0..count).map(|_| text()).collect();
+    let texts: Vec<String> = (0..count).map(|_| (kind.body)(&mut random)).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
-    let targets: Vec<Target> = targets.iter().copied().filter(|it| is_measured(*it)).collect();
+    let targets: Vec<Target> = kind.targets().filter(|it| is_measured(*it)).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new(BTreeMap::<String, [u64; 4]>::new());
     on_two_threads(chunks.len() * targets.len(), |at| {

@@ -16,6 +16,7 @@ pub(crate) mod outline;
 pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod reference;
+pub(crate) mod regions;
 pub(crate) mod run_ptx;
 pub(crate) mod smt;
 pub(crate) mod variant;

@@ -56,7 +56,7 @@ their names; without it, all tests run. Two cores take about two minutes.",
     },
     Task {
         name: "measure-costs",
-        arguments: "[--guards | --only PREFIX | --target TARGET] | --check [COUNT] [SEED]",
+        arguments: "[--guards | --regions | --only PREFIX | --target TARGET] | --check [COUNT] [SEED]",
         about: "Count machine instructions, and choose strategies by them",
         details: "\
 Assembles, with ptxas 13.5, instructions of every class of forms and every sequence that may be
@@ -66,7 +66,8 @@ the counts and the best strategies to src/backend/ptx/costs.txt. Instructions th
 little shorter are assembled again with a guard, because a guard can make them longer. Then it
 prints the table of docs/rewriting/savings.md. Two cores need about fifteen minutes.
 
---guards measures only instructions with a guard again, in about six minutes. --only measures
+--guards measures only instructions with a guard again, in about six minutes. --regions counts only
+what regions of random kernels become, and writes fixtures/oracle/regions.tsv. --only measures
 instructions whose mnemonic and modifiers begin with PREFIX, such as `vset4.u32`, and
 instructions with a guard. --target measures all instructions for one target that the table has.
 
@@ -156,6 +157,10 @@ fn measure_costs(arguments: &[String]) -> Outcome {
             return run(tests.env("VPTX_COST_COUNT", count).env("VPTX_COST_SEED", seed));
         }
         [] => ("measure_costs", "", ""),
+        ["--regions"] => {
+            cuda_tools("")?;
+            return run(&mut live("costs::measure_regions"));
+        }
         ["--guards"] => ("measure_guards", "", ""),
         ["--only", prefix] if !prefix.is_empty() => ("measure_costs", prefix, ""),
         ["--target", target] if !target.is_empty() => ("measure_costs", "", target),

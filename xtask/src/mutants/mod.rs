@@ -86,8 +86,15 @@ fn mutants(arguments: &[String]) -> Outcome {
     })?;
     let _ = fs::remove_dir_all(&scratch);
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
-    for verdict in verdicts {
+    let mut kinds: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for (&id, verdict) in on.iter().zip(verdicts) {
         *counts.entry(verdict).or_default() += 1;
+        let [noticed, all] = kinds.entry(all[id].place.kind).or_default();
+        *noticed += usize::from(matches!(verdict, Verdict::Killed | Verdict::Endless));
+        *all += 1;
+    }
+    for (kind, [noticed, all]) in kinds {
+        println!("{kind}: {noticed} of {all} noticed");
     }
     let of = |verdict| counts.get(&verdict).copied().unwrap_or(0);
     println!(

@@ -16,6 +16,8 @@ pub struct Place {
     pub function: Range<usize>,
     /// A description of the change, for the report.
     pub what: String,
+    /// What is changed, in a word.
+    pub kind: &'static str,
     change: Change,
 }
 
@@ -68,7 +70,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn add(&mut self, range: Range<usize>, change: Change) {
+    fn add(&mut self, kind: &'static str, range: Range<usize>, change: Change) {
         let Some(function) = self.function.clone() else { return };
         let old = self.text[range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
         let what = match &change {
@@ -82,20 +84,20 @@ impl Finder<'_> {
             Change::Omit => format!("`{old}` is left out"),
             Change::Never => "the arm never applies".into(),
         };
-        self.places.push(Place { range, function, what, change });
+        self.places.push(Place { range, function, what, kind, change });
     }
 
     /// Adds a place where a part of an expression is replaced.
-    fn replace(&mut self, whole: Range<usize>, part: Range<usize>, new: &str) {
+    fn replace(&mut self, kind: &'static str, whole: Range<usize>, part: Range<usize>, new: &str) {
         let (before, after) = (whole.start..part.start, part.end..whole.end);
         let text = format!("{}{new}{}", &self.text[before], &self.text[after]);
-        self.add(whole, Change::Instead(text));
+        self.add(kind, whole, Change::Instead(text));
     }
 
     fn condition(&mut self, condition: &Expr) {
         // Literals are negated elsewhere.
         if !has_let(condition) && !matches!(condition, Expr::Lit(_)) {
-            self.add(condition.span().byte_range(), Change::Not);
+            self.add("condition", condition.span().byte_range(), Change::Not);
         }
     }
 
@@ -106,7 +108,7 @@ impl Finder<'_> {
         block: &syn::Block,
         visit: impl FnOnce(&mut Self),
     ) {
-        if is_test(attributes) {
+        if is_left_out(attributes) {
             return;
         }
         if signature.constness.is_some() {
@@ -117,7 +119,7 @@ impl Finder<'_> {
         if let Some(first) = block.stmts.first() {
             let start = first.span().byte_range().start;
             for value in values(signature) {
-                self.add(start..start, Change::Return(value));
+                self.add("result", start..start, Change::Return(value));
             }
         }
         visit(self);
@@ -152,10 +154,14 @@ fn has_let(expression: &Expr) -> bool {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+/// Whether the code is a test, or is compiled only on other systems or without a feature.
+fn is_left_out(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::Path(path) => path.is_ident("test"),
-        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string() == "test",
+        syn::Meta::List(list) => {
+            let condition = list.tokens.to_string();
+            list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("not"))
+        }
         syn::Meta::NameValue(_) => false,
     })
 }
@@ -234,7 +240,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        if !is_test(&module.attrs) {
+        if !is_left_out(&module.attrs) {
             visit::visit_item_mod(self, module);
         }
     }
@@ -245,7 +251,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if !is_test(&item.attrs) {
+        if !is_left_out(&item.attrs) {
             visit::visit_item_impl(self, item);
         }
     }
@@ -264,7 +270,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         if !has_let(&binary.left) && !has_let(&binary.right) {
             let (whole, part) = (binary.span().byte_range(), binary.op.span().byte_range());
             for new in operators(&binary.op) {
-                self.replace(whole.clone(), part.clone(), new);
+                self.replace("operator", whole.clone(), part.clone(), new);
             }
         }
         visit::visit_expr_binary(self, binary);
@@ -272,14 +278,23 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_unary(&mut self, unary: &'ast syn::ExprUnary) {
         if matches!(unary.op, UnOp::Not(_) | UnOp::Neg(_)) {
-            self.replace(unary.span().byte_range(), unary.op.span().byte_range(), "");
+            let (whole, part) = (unary.span().byte_range(), unary.op.span().byte_range());
+            self.replace("operator", whole, part, "");
         }
         visit::visit_expr_unary(self, unary);
     }
 
     fn visit_expr_lit(&mut self, literal: &'ast syn::ExprLit) {
         for new in beside(&literal.lit) {
-            self.add(literal.span().byte_range(), Change::Instead(new));
+            self.add("literal", literal.span().byte_range(), Change::Instead(new));
+        }
+    }
+
+    // How much memory is reserved changes only time.
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let Expr::Path(function) = &*call.func else { return visit::visit_expr_call(self, call) };
+        if function.path.segments.last().is_none_or(|name| name.ident != "with_capacity") {
+            visit::visit_expr_call(self, call);
         }
     }
 
@@ -287,7 +302,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         for [one, other] in METHODS {
             for [old, new] in [[one, other], [other, one]] {
                 if call.method == old {
-                    self.replace(call.span().byte_range(), call.method.span().byte_range(), new);
+                    let (whole, part) = (call.span().byte_range(), call.method.span().byte_range());
+                    self.replace("method", whole, part, new);
                 }
             }
         }
@@ -311,18 +327,21 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             if let Some((_, guard)) = &arm.guard {
                 if !has_let(guard) {
                     for value in [true, false] {
-                        self.add(guard.span().byte_range(), Change::Fixed(value));
+                        self.add("guard", guard.span().byte_range(), Change::Fixed(value));
                     }
                 }
             } else if index < rest {
                 let end = arm.pat.span().byte_range().end;
-                self.add(end..end, Change::Never);
+                self.add("arm", end..end, Change::Never);
             }
         }
         visit::visit_expr_match(self, expression);
     }
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
+        if self.text[statement.span().byte_range()].starts_with("#[cfg(not(") {
+            return;
+        }
         let can_go = match statement {
             Stmt::Expr(expression, Some(_)) => match expression {
                 Expr::Try(of) => {
@@ -338,7 +357,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             _ => false,
         };
         if can_go {
-            self.add(statement.span().byte_range(), Change::Omit);
+            self.add("statement", statement.span().byte_range(), Change::Omit);
         }
         visit::visit_stmt(self, statement);
     }
