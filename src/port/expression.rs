@@ -115,10 +115,6 @@ impl CallFinder {
                 b']' | b'>' => {
                     self.hold(false);
                     self.before = Before::Value;
-                    // `p->x` is no call.
-                    if byte == b'>' && start > 0 && bytes[start - 1] == b'-' {
-                        self.before = Before::Operator;
-                    }
                 }
                 _ => self.operator(),
             }
@@ -218,6 +214,7 @@ mod tests {
             "f /* c */ (x)",
             "a >>= 1",
             "p->f(x)",
+            "(*p)->x(y)",
             "int(f(x))",
         ] {
             assert!(may_have_effects(effect), "{effect}");

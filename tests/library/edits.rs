@@ -3,6 +3,7 @@
 use std::fs;
 
 use vptx::diagnostic::apply;
+use vptx::names::Names;
 use vptx::source::{Span, decode};
 use vptx::syntax::{
     EditedPart, Edits, EditsError, Function, Instruction, OperandKind, PieceKind, Statement,
@@ -296,6 +297,35 @@ fn names_registers_labels_and_parameters_are_new() {
         early,
         "{ }\n.func f { .reg .b32 a; .reg .b32 %vptx_0; mov.b32 %vptx_0, 0; .reg .b32 b; }"
     );
+}
+
+/// A register with a number belongs to the range that has the name before the number.
+#[test]
+fn names_that_are_taken_are_refused() {
+    let tree =
+        parse(".func f() { .reg .b32 %r<3>, %x1, %x2y, %plain, %q<2>; mov.b32 %r1, %plain; }");
+    let names = Names::of(&tree);
+    let symbol = |name: &str| {
+        let found = names.symbols().find(|(_, it)| it.name.text(tree.source()) == name);
+        found.expect("a symbol").0
+    };
+    let renamed = |old: &str, new: &str| {
+        let mut edits = Edits::new(&tree);
+        edits
+            .rename_symbol(&names, symbol(old), new)
+            .map(|()| edits.finish().expect("edits").text().to_owned())
+    };
+    let taken = |name: &str| Err(EditsError::Taken(name.into()));
+    for name in ["%x", "%plain", "%q", "%r"] {
+        assert_eq!(renamed("%r", name), taken(name));
+    }
+    for name in ["%plain", "%x1", "%r2", "%q", "%q1"] {
+        assert_eq!(renamed("%plain", name), taken(name));
+    }
+    for (old, new) in [("%r", "%p"), ("%plain", "%x"), ("%plain", "%x3")] {
+        let text = renamed(old, new).expect(new);
+        assert_eq!(text.matches(new).count(), tree.source().matches(new).count() + 2, "{text}");
+    }
 }
 
 #[test]

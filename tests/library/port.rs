@@ -105,6 +105,10 @@ fn one_instruction_is_an_assignment() {
          d = (__typeof__(d))vptx_r_0;\n    } while (0)",
     );
     call(
+        r#"asm("/* a\tb\n c */ vadd.u32.u32.u32 %0, %1, 1;" : "=r"(d) : "r"(a))"#,
+        "/* a b\n c */ d = (__typeof__(d))vadd_u32_u32_u32_b_1((vptx_u32)(a))",
+    );
+    call(
         "asm(\"vadd.u32.u32.u32 %0, %1, 1;\" : \"=r\"(d) : \"r\"(a // first\n + b) : \"cc\")",
         "d = (__typeof__(d))vadd_u32_u32_u32_b_1((vptx_u32)(a /* first */\n + b))",
     );

@@ -401,6 +401,14 @@ fn functions_have_scopes_of_their_own() {
     let text = ".version 7.8\n.target sm_80\n.func f(.reg .u32 a, b)\n\
                 {\nvadd.u32.u32.u32 a, a, b;\n}\n";
     errors(text, &[(Code::UndeclaredRegister, "b")]);
+    // A function that starts in open blocks ends all of them.
+    let text = ".version 7.8\n.target sm_80\n.entry k()\n{\n.reg .b32 outer;\n{\n{\n\
+                .func g(.reg .b32 r)\n{\nvadd.u32.u32.u32 r, outer, r;\n}\n";
+    errors(text, &[(Code::UnclosedBrace, "{"), (Code::UndeclaredRegister, "outer")]);
+    // A name in brackets declares nothing.
+    let text = ".version 7.8\n.target sm_80\n.func g(.reg .b32 r)\n{\n\
+                .local .b32 x[many];\nvadd.u32.u32.u32 r, many, r;\n}\n";
+    errors(text, &[(Code::UndeclaredRegister, "many")]);
 }
 
 // ----------------------------------------------------------- version, target

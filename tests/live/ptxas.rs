@@ -24,7 +24,7 @@ const DEFAULT_SEED: u64 = 0x5eed_2026;
 
 const VERSIONS: [&str; 3] = ["11.8", "12.9", "13.5"];
 
-/// The number of accepted instructions that share a module.
+/// The number of instructions that share a module.
 const GROUP: usize = 64;
 
 /// A limit far above the time that any module takes.
@@ -42,14 +42,16 @@ enum Verdict {
 
 /// One assembler.
 struct Ptxas {
-    version: &'static str,
+    /// A number in [`VERSIONS`].
+    version: usize,
     path: PathBuf,
     architecture: &'static str,
 }
 
 impl Ptxas {
-    fn new(folder: &Path, version: &'static str, scratch: &Scratch) -> Ptxas {
-        let path = folder.join("bin").join(format!("ptxas-{version}"));
+    fn new(folder: &Path, version: usize, scratch: &Scratch) -> Ptxas {
+        let name = VERSIONS[version];
+        let path = folder.join("bin").join(format!("ptxas-{name}"));
         assert!(path.is_file(), "{} is missing: run scripts/cuda-tools", path.display());
         let module = oracle_module("vadd.u32.u32.u32 d, a, b;");
         for architecture in ["compute_90", "compute_75"] {
@@ -58,10 +60,19 @@ impl Ptxas {
                 return ptxas;
             }
         }
-        panic!("ptxas {version} accepts nothing");
+        panic!("ptxas {name} accepts nothing");
     }
 
     fn ask(&self, module: &str, file: &Path) -> Verdict {
+        match self.run(module, file) {
+            Ok(None) => Verdict::Accepted,
+            Ok(Some(said)) => Verdict::Rejected(first_error(&said)),
+            Err(how) => Verdict::Crashed(how),
+        }
+    }
+
+    /// What ptxas says if it rejects a module; an error if it gives no verdict.
+    fn run(&self, module: &str, file: &Path) -> Result<Option<String>, String> {
         std::fs::write(file, module).expect("the scratch folder is writable");
         let child = Command::new(&self.path)
             .args(["-arch", self.architecture])
@@ -76,7 +87,7 @@ impl Ptxas {
     }
 }
 
-fn wait(mut child: Child) -> Verdict {
+fn wait(mut child: Child) -> Result<Option<String>, String> {
     let start = Instant::now();
     loop {
         if child.try_wait().expect("the child is ours").is_some() {
@@ -85,26 +96,31 @@ fn wait(mut child: Child) -> Verdict {
         if start.elapsed() > PATIENCE {
             let _ = child.kill();
             let _ = child.wait();
-            return Verdict::Crashed(format!("still running after {PATIENCE:?}"));
+            return Err(format!("still running after {PATIENCE:?}"));
         }
         std::thread::sleep(Duration::from_micros(300));
     }
     let output = child.wait_with_output().expect("the child has ended");
     match output.status.code() {
-        Some(0) => Verdict::Accepted,
-        Some(_) => Verdict::Rejected(first_error(&String::from_utf8_lossy(&output.stderr))),
-        None => Verdict::Crashed(output.status.to_string()),
+        Some(0) => Ok(None),
+        Some(_) => Ok(Some(String::from_utf8_lossy(&output.stderr).into_owned())),
+        None => Err(output.status.to_string()),
     }
 }
 
-/// The message without what precedes it: `TEXT` of `ptxas FILE, line 7; error   : TEXT`.
+/// An error: the line of the module, if it is told, and the message without what precedes it, as
+/// in `ptxas FILE, line 7; error   : MESSAGE`.
+fn error_of(line: &str) -> Option<(Option<usize>, &str)> {
+    let (head, message) = line.split_once(" : ")?;
+    let head = head.trim_end();
+    let head = head.strip_suffix("error").or(head.strip_suffix("fatal"))?;
+    let number = head.rsplit_once(", line ").and_then(|(_, number)| number.strip_suffix("; "));
+    Some((number.and_then(|it| it.parse().ok()), message))
+}
+
 fn first_error(text: &str) -> String {
-    let message = |line: &str| {
-        let (head, message) = line.split_once(" : ")?;
-        let head = head.trim_end();
-        (head.ends_with("error") || head.ends_with("fatal")).then(|| message.to_string())
-    };
-    text.lines().find_map(message).unwrap_or_else(|| text.trim().to_string())
+    let error = text.lines().find_map(error_of);
+    error.map_or_else(|| text.trim().to_string(), |(_, message)| message.to_string())
 }
 
 /// A folder for modules, in memory if possible. Removed when dropped.
@@ -140,6 +156,7 @@ struct Case {
     findings: Vec<Diagnostic>,
     /// Whether the `documented` dialect has an error.
     undocumented: bool,
+    /// The verdicts of the versions that were asked.
     verdicts: [Option<Verdict>; VERSIONS.len()],
 }
 
@@ -176,27 +193,35 @@ impl Case {
     }
 
     /// Whether the instruction can share a module with others. A comment or string might extend
-    /// beyond the instruction and hide its neighbours, so such an instruction stays alone.
+    /// beyond the instruction and hide its neighbours, so such an instruction stays alone. One
+    /// with an error must also be on one line, and be no block.
     fn sociable(&self) -> bool {
-        self.accepted() && !self.instruction.contains(['"', '/', '#', ':'])
+        let of_errors: &[char] = if self.accepted() { &[] } else { &['{', '}', '\n', '\r'] };
+        !self.instruction.contains(['"', '/', '#', ':']) && !self.instruction.contains(of_errors)
     }
 
-    /// Whether a version of ptxas rejects the instruction, if there is a verdict.
-    fn rejected(&self, version: usize) -> Option<bool> {
-        match self.verdicts[version].as_ref().expect("asked") {
-            Verdict::Accepted => Some(false),
-            Verdict::Rejected(_) => Some(true),
-            // ptxas crashes if a constant is divided by zero or a quotient is too large.
-            Verdict::Crashed(how) if how.contains("SIGFPE") => Some(true),
-            Verdict::Crashed(_) => None,
+    /// Whether each version that was asked rejects the instruction; `None` if one gives no verdict.
+    fn rejected(&self) -> Option<[Option<bool>; VERSIONS.len()]> {
+        let mut rejected = [None; VERSIONS.len()];
+        for (rejected, verdict) in rejected.iter_mut().zip(&self.verdicts) {
+            *rejected = match verdict {
+                None => None,
+                Some(Verdict::Accepted) => Some(false),
+                Some(Verdict::Rejected(_)) => Some(true),
+                // ptxas crashes if a constant is divided by zero or a quotient is too large.
+                Some(Verdict::Crashed(how)) if how.contains("SIGFPE") => Some(true),
+                Some(Verdict::Crashed(_)) => return None,
+            };
         }
+        Some(rejected)
     }
 
     fn agrees(&self) -> bool {
-        (0..VERSIONS.len()).all(|version| {
-            self.rejected(version).is_some_and(|rejected| {
-                rejected != self.accepted() && (!rejected || self.undocumented)
-            })
+        self.rejected().is_some_and(|rejected| {
+            rejected
+                .into_iter()
+                .flatten()
+                .all(|rejected| rejected != self.accepted() && (!rejected || self.undocumented))
         })
     }
 
@@ -220,7 +245,8 @@ impl Case {
 
     fn report(&self) -> String {
         let mut report = format!("{:?}\n", self.instruction);
-        for (version, verdict) in VERSIONS.iter().zip(self.verdicts.iter().flatten()) {
+        let asked = VERSIONS.iter().zip(&self.verdicts);
+        for (version, verdict) in asked.filter_map(|(name, it)| Some((name, it.as_ref()?))) {
             let _ = writeln!(report, "    ptxas {version}: {verdict:?}");
         }
         if self.findings.is_empty() {
@@ -269,18 +295,20 @@ fn is_label_or_nothing(text: &str) -> bool {
 
 /// The reason for a difference between ptxas and vptx, if neither should be changed.
 fn accident(case: &Case) -> Option<&'static str> {
-    let rejected: Vec<bool> =
-        (0..VERSIONS.len()).map(|version| case.rejected(version)).collect::<Option<_>>()?;
+    let rejected = case.rejected()?;
+    let is = |wanted: [bool; 3]| {
+        rejected.iter().zip(wanted).all(|(it, wanted)| it.is_none_or(|it| it == wanted))
+    };
     let only = |test: &dyn Fn(&Diagnostic) -> bool| !case.accepted() && case.errors().all(test);
     // The lexer of 12.9 and later knows this name as a type.
     if case.accepted()
-        && rejected == [false, true, true]
+        && is([false, true, true])
         && case.findings.iter().any(|finding| finding.code == Code::SelectorReadAsType)
     {
         return Some("the selector `.b1024` reads as a type");
     }
     // ptxas accepts any symbol without a type as a scalar source.
-    if rejected == [false; 3]
+    if is([false; 3])
         && only(&|error| {
             error.code == Code::OperandKind && case.text(error).trim_start_matches('-') == "k"
         })
@@ -288,19 +316,19 @@ fn accident(case: &Case) -> Option<&'static str> {
         return Some("the name of a function passes for a register");
     }
     // ptxas reads the fourth operand of scalar forms like an address, such as `c+4`.
-    if rejected == [false; 3]
+    if is([false; 3])
         && only(&|error| error.code == Code::UnexpectedToken && case.text(error) == "+")
     {
         return Some("a constant added to the fourth operand");
     }
     // ptxas accepts a backslash before an opcode.
-    if rejected == [false; 3]
+    if is([false; 3])
         && only(&|error| error.code == Code::InvalidCharacter && case.text(error) == "\\")
     {
         return Some("a backslash before the opcode");
     }
     // Before 13, ptxas has a second name for comparisons of unsigned numbers in SIMD instructions.
-    if rejected == [false, false, true]
+    if is([false, false, true])
         && only(&|error| {
             error.code == Code::ForeignComparison
                 && matches!(case.text(error).as_str(), ".lo" | ".ls" | ".hi" | ".hs")
@@ -310,9 +338,9 @@ fn accident(case: &Case) -> Option<&'static str> {
     }
     // Modifiers of other instructions. ptxas examines them only on those instructions: seven
     // modifiers in all three versions, one only in 11.8, the rest since 12.9.
-    let ignored = if rejected == [false, true, true] {
+    let ignored = if is([false, true, true]) {
         &[".oob"]
-    } else if rejected[1..] == [false, false] {
+    } else if is([false, false, false]) || is([true, false, false]) {
         crate::support::generate::IGNORED_MODIFIERS
     } else {
         &[]
@@ -327,47 +355,89 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Groups of cases that share a module. A case that must stand alone gets a module for itself.
+/// Groups of cases that share a module, accepted ones and rejected ones apart. A case that must
+/// stand alone gets a module for itself.
 fn tasks(cases: &[Case]) -> Vec<Vec<usize>> {
     let (together, alone): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&at| cases[at].sociable());
-    let groups = together.chunks(GROUP).map(<[usize]>::to_vec);
+    let (accepted, rejected): (Vec<usize>, Vec<usize>) =
+        together.into_iter().partition(|&at| cases[at].accepted());
+    let groups = accepted.chunks(GROUP).chain(rejected.chunks(GROUP)).map(<[usize]>::to_vec);
     groups.chain(alone.into_iter().map(|at| vec![at])).collect()
 }
 
-/// The verdicts of one task. If ptxas accepts a group, it accepts each part. Otherwise
-/// each case is asked alone.
-fn ask(ptxas: &Ptxas, cases: &[Case], task: &[usize], file: &Path) -> Vec<Verdict> {
-    if task.len() > 1 {
+/// The verdicts of one task. If ptxas accepts a group, it accepts each part. If it reports an error
+/// in the line of a case, it rejects that case; the others are asked once more, since a syntax
+/// error hides all others. A case that breaks what follows it, or all of them, is asked alone.
+fn ask(
+    ptxas: &Ptxas,
+    cases: &[Case],
+    task: &[usize],
+    file: &Path,
+    alone: &AtomicUsize,
+) -> Vec<(usize, Verdict)> {
+    let (mut verdicts, mut single, mut left) = (Vec::new(), Vec::new(), task.to_vec());
+    while left.len() > 1 {
         let mut module = String::from(ORACLE_HEAD);
-        for &at in task {
+        for &at in &left {
             let _ = writeln!(module, "{{\n{}\n}}", cases[at].instruction);
         }
         module.push_str("}\n");
-        if ptxas.ask(&module, file) == Verdict::Accepted {
-            return vec![Verdict::Accepted; task.len()];
+        let Ok(said) = ptxas.run(&module, file) else { break };
+        let Some(said) = said else {
+            verdicts.extend(left.drain(..).map(|at| (at, Verdict::Accepted)));
+            break;
+        };
+        // The first error of each line. A case is the second of three lines.
+        let mut errors = BTreeMap::new();
+        for (line, message) in said.lines().filter_map(error_of) {
+            if let Some(line) = line.and_then(|it| it.checked_sub(ORACLE_HEAD.lines().count() + 1))
+            {
+                errors.entry(line).or_insert(message);
+            }
+        }
+        let before = left.len();
+        let mut number = 0;
+        left.retain(|&at| {
+            let line = number * 3;
+            number += 1;
+            if let Some(message) = errors.get(&(line + 1)) {
+                verdicts.push((at, Verdict::Rejected((*message).into())));
+            } else if errors.contains_key(&line) || errors.contains_key(&(line + 2)) {
+                single.push(at);
+            } else {
+                return true;
+            }
+            false
+        });
+        if left.len() == before {
+            break;
         }
     }
-    task.iter().map(|&at| ptxas.ask(&cases[at].module(), file)).collect()
+    single.append(&mut left);
+    alone.fetch_add(single.len(), Ordering::Relaxed);
+    verdicts.extend(single.iter().map(|&at| (at, ptxas.ask(&cases[at].module(), file))));
+    verdicts
 }
 
-fn ask_all(assemblers: &[Ptxas], cases: &mut [Case], scratch: &Scratch) {
+/// Asks all assemblers about all cases. Returns how many verdicts are of a case alone.
+fn ask_all(assemblers: &[Ptxas], cases: &mut [Case], scratch: &Scratch) -> usize {
     let tasks = tasks(cases);
     let next = AtomicUsize::new(0);
-    let answers = Mutex::new(Vec::new());
+    let (answers, alone) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get().min(3));
     std::thread::scope(|scope| {
         for thread in 0..threads {
-            let (cases, tasks, next, answers) = (&*cases, &tasks, &next, &answers);
+            let (cases, tasks, next) = (&*cases, &tasks, &next);
+            let (answers, alone) = (&answers, &alone);
             scope.spawn(move || {
                 let file = scratch.file(&thread.to_string());
                 while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    for (version, ptxas) in assemblers.iter().enumerate() {
-                        let verdicts = ask(ptxas, cases, task, &file);
+                    for ptxas in assemblers {
+                        let verdicts = ask(ptxas, cases, task, &file, alone);
                         let mut answers = answers.lock().expect("no thread panics here");
-                        for (&at, verdict) in task.iter().zip(verdicts) {
-                            answers.push((at, version, verdict));
-                        }
+                        answers
+                            .extend(verdicts.into_iter().map(|(at, it)| (at, ptxas.version, it)));
                     }
                 }
             });
@@ -376,6 +446,7 @@ fn ask_all(assemblers: &[Ptxas], cases: &mut [Case], scratch: &Scratch) {
     for (at, version, verdict) in answers.into_inner().expect("no thread panics here") {
         cases[at].verdicts[version] = Some(verdict);
     }
+    alone.into_inner()
 }
 
 #[test]
@@ -388,7 +459,11 @@ fn ptxas_agrees() {
     let folder = variable("VPTX_CUDA_DIR")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".cuda"), PathBuf::from);
     let scratch = Scratch::new();
-    let assemblers = VERSIONS.map(|version| Ptxas::new(&folder, version, &scratch));
+    let only = variable("VPTX_LIVE_ONLY");
+    let is_asked = |it: &usize| only.as_ref().is_none_or(|only| only == VERSIONS[*it]);
+    let versions = (0..VERSIONS.len()).filter(is_asked);
+    let assemblers: Vec<Ptxas> = versions.map(|it| Ptxas::new(&folder, it, &scratch)).collect();
+    assert!(!assemblers.is_empty(), "there is no ptxas {only:?}");
 
     let mut generator = Generator::new(seed);
     let mut made = HashSet::new();
@@ -404,26 +479,24 @@ fn ptxas_agrees() {
         }
     }
     drop(made);
-    for part in cases.chunks_mut(10_000) {
-        ask_all(&assemblers, part, &scratch);
-    }
+    let parts = cases.chunks_mut(10_000);
+    let alone: usize = parts.map(|part| ask_all(&assemblers, part, &scratch)).sum();
 
     let passed = cases.iter().filter(|case| case.accepted()).count();
     println!("vptx accepts {passed}, rejects {}", count - passed);
     println!("{unjudged} more were made that are no video instruction to vptx");
-    for (version, ptxas) in assemblers.iter().enumerate() {
+    let all = count * assemblers.len();
+    println!("{} of {all} verdicts are of modules with several instructions", all - alone);
+    for (version, name) in VERSIONS.iter().enumerate() {
         let (mut accepted, mut rejected, mut crashed) = (0, 0, 0);
-        for case in &cases {
-            match case.verdicts[version].as_ref().expect("asked") {
+        for verdict in cases.iter().filter_map(|case| case.verdicts[version].as_ref()) {
+            match verdict {
                 Verdict::Accepted => accepted += 1,
                 Verdict::Rejected(_) => rejected += 1,
                 Verdict::Crashed(_) => crashed += 1,
             }
         }
-        println!(
-            "ptxas {} accepts {accepted}, rejects {rejected}, crashes {crashed}",
-            ptxas.version
-        );
+        println!("ptxas {name} accepts {accepted}, rejects {rejected}, crashes {crashed}");
     }
     let mut accidents: BTreeMap<&str, usize> = BTreeMap::new();
     let mut disagreements: BTreeMap<String, Vec<&Case>> = BTreeMap::new();

@@ -110,7 +110,7 @@ fn check_finds_the_same() {
     folder.write("small.ptx", FUNCTION);
     for (at, (name, text)) in texts().into_iter().enumerate() {
         fs::write(folder.0.join("a.ptx"), &text).unwrap();
-        let (_, law) = check_counted(&decode(text.clone()), &CheckOptions::default());
+        let (count, law) = check_counted(&decode(text.clone()), &CheckOptions::default());
         let law: Vec<_> = law
             .iter()
             .map(|it| (it.code.text().to_string(), u64::from(it.span.start), it.fixes.len()))
@@ -127,6 +127,11 @@ fn check_finds_the_same() {
             (line["code"].as_str().unwrap().to_string(), start, fixes)
         });
         assert!(found.eq(law.iter().cloned()), "{name}");
+        if name == "warnings" {
+            let run = vptx_in(&folder.0, &["check", "--format", "concise", "a.ptx"], b"");
+            let summary = format!("{count} video instructions in 1 file");
+            assert!(run.stderr.contains(&summary), "{}", run.stderr);
+        }
         if at % 4 < 2 {
             let of_stdin = vptx_in(&folder.0, &["check", "--stdin-filename", "a.ptx"], &text);
             let of_file = vptx_in(&folder.0, &["check", "a.ptx"], b"");
