@@ -157,4 +157,17 @@ mod tests {
         }
         assert_eq!(Range::bits(0, false), Range::new(0, 0));
     }
+
+    #[test]
+    fn a_part_of_a_small_value_is_small() {
+        let part = |low, width, signed| {
+            let part = Op::Extract { value: Value(0), low, width, signed };
+            of(&part, |_| Range::new(16, 0x2ff))
+        };
+        assert_eq!(part(4, 8, false), Range::new(1, 0x2f));
+        assert_eq!(part(4, 8, true), Range::new(1, 0x2f));
+        assert_eq!(part(8, 3, true), Range::new(0, 2));
+        assert_eq!(part(8, 1, false), Range::bits(1, false));
+        assert_eq!(part(0, 8, false), Range::bits(8, false));
+    }
 }

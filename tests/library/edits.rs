@@ -138,6 +138,9 @@ fn statements_are_inserted() {
     assert_eq!(after("add", "trap;"), with("/* one */ sub", "/* one */ trap; sub"));
     assert_eq!(after("L:", "trap;"), with("L:\n", "L:\n    trap;\n"));
     assert_eq!(after(".visible", ".func f;"), format!("{MODULE}.func f;\n"));
+    // The first line may be indented, too.
+    let first = edited("\ta;\n", |tree, edits| edits.insert_before(at(tree, "a"), "b;"));
+    assert_eq!(first, "\tb;\n\ta;\n");
     // Texts at one place have the order of the calls.
     let many = edited("a;\nb;\n", |tree, edits| {
         edits.insert_before(at(tree, "b"), "x;")?;

@@ -103,7 +103,7 @@ fn any_instruction(random: &mut Random) -> String {
         5 => format!("{guard}neg.s16 {h}, {g};"),
         6 => format!("{guard}mul.wide.u32 {w}, {x}, {y};"),
         7 => {
-            let power = random.pick(&["2", "65536", "2147483648"]);
+            let power = random.pick(&["2", "65536", "1073741824", "2147483648"]);
             format!("mul.wide.s32 {w}, {x}, {power};")
         }
         8 => format!("{guard}add.s64 {w}, {v}, {u};"),

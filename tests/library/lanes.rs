@@ -341,7 +341,10 @@ fn blocks_compute_what_their_members_compute() {
             count += 1;
             let members = &rewritten.changes[at + 1 - group.members..=at];
             let (last, others) = members.split_last().expect("some");
-            assert!(others.iter().all(|it| it.outcome == Outcome::Absorbed));
+            assert!(others.iter().all(|it| {
+                let cost = it.cost.map(|cost| (cost.rewritten, cost.rewritten_weight));
+                it.outcome == Outcome::Absorbed && cost.is_none_or(|cost| cost == (0, 0))
+            }));
             assert!(last.cost.expect("it was estimated").rewritten > 0);
             let members: Vec<(&Instruction, Program)> = members
                 .iter()

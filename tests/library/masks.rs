@@ -67,6 +67,7 @@ fn other_products_stay() {
     for body in [
         format!("{SET} mul.lo.s32 e, d, 254;"),
         format!("{SET} mul.lo.s32 e, d, -255;"),
+        format!("{SET} mul.lo.s32 e, d, (255 /* or 0xff */);"),
         format!("{SET} mul.lo.s32 e, f, 255;"),
         format!("{SET} @p {PRODUCT}"),
         format!("@p {SET} {PRODUCT}"),

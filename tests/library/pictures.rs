@@ -96,6 +96,14 @@ fn assert_texts_are_apart(picture: &str) {
     }
 }
 
+fn assert_boxes_are_inside(picture: &str) {
+    let width = number(picture.lines().next().unwrap(), "width");
+    for line in picture.lines().filter(|it| it.starts_with("<rect")) {
+        let left = number(line, "x");
+        assert!(left >= 0.0 && left + number(line, "width") <= width, "{line} in {picture}");
+    }
+}
+
 /// Arrows go where the selectors say, boxes show the interpreter's values, and no texts overlap.
 #[test]
 fn pictures_show_what_is_computed() {
@@ -149,6 +157,7 @@ fn pictures_show_what_is_computed() {
                 assert_eq!(from[1..], to[1..], "{text}");
             }
         }
+        assert_boxes_are_inside(&picture);
         assert_texts_are_apart(&picture);
         assert_texts_are_apart(&explain::svg(&instruction, Some(words), &Semantics::ALL));
         assert_texts_are_apart(&explain::svg(&instruction, None, &Semantics::ALL));

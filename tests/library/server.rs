@@ -32,6 +32,24 @@ fn opened(text: &str) -> Server {
     server
 }
 
+/// A client that can watch files is asked to watch those with settings.
+#[test]
+fn settings_are_watched() {
+    let asked = |can: bool| {
+        let mut server = Server::default();
+        let watching = json!({ "didChangeWatchedFiles": { "dynamicRegistration": can } });
+        let params = json!({ "capabilities": { "workspace": watching } });
+        ask(&mut server, "initialize", params).unwrap();
+        tell(&mut server, "initialized", json!({}))
+    };
+    assert!(asked(false).is_empty());
+    let messages = asked(true);
+    let [Message::Request(request)] = messages.as_slice() else { panic!("{messages:?}") };
+    assert_eq!(request.method, "client/registerCapability");
+    let watched = "/registrations/0/registerOptions/watchers/0/globPattern";
+    assert_eq!(request.params.pointer(watched), Some(&json!("**/vptx.toml")));
+}
+
 /// A place as a client names it: the line, and the UTF-16 unit in the line.
 fn position(text: &str, at: usize) -> Value {
     let before = &text[..at];

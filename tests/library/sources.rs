@@ -763,6 +763,15 @@ fn statements_that_are_not_read_are_counted() {
     assert_eq!(skips(rust, Language::Rust), [Computed]);
     let julia = "@asmcall(\"v$(op)4 \\$0;\", \"=r\", UInt32)";
     assert_eq!(skips(julia, Language::Julia), [Computed]);
+    // In a raw string, only a backslash before a quote is an escape.
+    let raw = |text: &str| format!("@asmcall(raw\"{text} vadd4 $0;\", \"=r\", UInt32)");
+    assert_eq!(skips(&raw(r#"// \" x"#), Language::Julia), [Computed]);
+    assert_eq!(skips(&raw(r"/* \ */"), Language::Julia), []);
+    // A quote that is a character starts no string.
+    let asm = "asm!(\"vadd4 {};\", in(reg32) a);";
+    let characters = format!("let q = ['\"', '\\'', b'\"'];\n{asm}");
+    assert!(!told(asm, Language::Rust).is_empty());
+    assert_eq!(told(&characters, Language::Rust), told(asm, Language::Rust));
 }
 
 /// Compares with an independent reading of constraints: numbers count only constraints that are

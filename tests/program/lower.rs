@@ -40,6 +40,9 @@ fn c_functions() {
     assert_eq!(emit(&["-o", "new", "a.ptx", "b.ptx"]).status, 0);
     assert_eq!(read("new/a.h"), printed.stdout);
     assert!(read("new/b.h").contains("vadd_u32_u32_u32_b_m5(vptx_u32 a)"));
+    let sat = "vadd.u32.u32.s32.sat d, a, b;";
+    let [usual, manual] = [emit(&[sat]), emit(&["--semantics", "manual", sat])];
+    assert!(usual.stdout != manual.stdout && manual.stdout.contains(" vadd_u32_u32_s32_sat("));
     let all = emit(&["--semantics", "all", "a.ptx"]);
     assert_eq!(all.status, 2);
     assert!(all.stderr.contains("--emit c takes one semantics"), "{}", all.stderr);

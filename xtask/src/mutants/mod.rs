@@ -32,7 +32,8 @@ places.
 --in takes only files whose path begins with this text, such as src/diff/. --again takes the
 survivors of the last run that still exist in the sources. Mutants that do not compile are left
 out. `const` functions, tables and patterns have no mutants, because they cannot ask which mutant
-is on. Fails if tests notice less than PERCENT.
+is on. Tests that compile functions of C and LLVM are left out without gcc and LLVM 14. Fails if
+tests notice less than PERCENT.
 Two cores take about ten minutes, and six seconds for each mutant.",
     run: mutants,
 }];

@@ -136,7 +136,8 @@ impl Tree {
         }
         // The tests of plans are those of the C library, which is another workspace.
         let builds = [
-            "cargo test --no-run --locked --lib --test library --test program --features batch",
+            "cargo test --no-run --locked --lib --test library --test program --test live \
+             --features batch",
             "cargo test --no-run --locked --profile quick --manifest-path bindings/c/Cargo.toml \
              --test plans",
         ];
