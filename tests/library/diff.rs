@@ -21,6 +21,7 @@ use vptx::diff::{
     Change, ChangeKind, DiffError, DiffOptions, Equivalence, Line, LineKind, Part, Side, Subject,
     diff, diff_with,
 };
+use vptx::isa::Target;
 use vptx::source::{Span, decode};
 use vptx::syntax::{TokenKind, statement_tokens};
 use vptx::{Code, Instruction, Semantics};
@@ -1602,6 +1603,25 @@ fn replacements_are_proven_equal() {
         assert!(added.len() == 1 && added[0].contains("mov.b32"), "{statement}: {added:?}");
     }
     faults.end(3000);
+}
+
+/// Each target has other replacements, and all of them are proven equal.
+#[test]
+fn replacements_for_any_target_are_proven_equal() {
+    let mut faults = Faults::default();
+    for (&target, seed) in Target::measured().iter().zip(20..) {
+        let statements = sample(&mut Random(seed), 1000);
+        let old = module_of(&statements);
+        let (module, _) = vptx::parse(&old);
+        let options = RewriteOptions::default().with_all(true).with_target(Some(target));
+        let new = vptx::rewrite(&module, &options).expect("a target").text();
+        for (statement, change) in statements.iter().zip(by_function(&old, &new, statements.len()))
+        {
+            let found = change.as_ref().and_then(equivalence);
+            faults.check(change.is_none() || found.is_some(), || format!("{target}: {statement}"));
+        }
+    }
+    faults.end(1000);
 }
 
 /// An instruction is not called equal to the replacement of another instruction whose results

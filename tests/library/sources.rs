@@ -763,6 +763,9 @@ fn statements_that_are_not_read_are_counted() {
     assert_eq!(skips(rust, Language::Rust), [Computed]);
     let julia = "@asmcall(\"v$(op)4 \\$0;\", \"=r\", UInt32)";
     assert_eq!(skips(julia, Language::Julia), [Computed]);
+    // A string that a macro makes of another one with line breaks.
+    let made = "#define S(x) #x\nvoid f() { asm(S(R\"(\nvadd4 d;\n)\")); }";
+    assert_eq!(skips(made, Language::Cuda), [Macro]);
     // In a raw string, only a backslash before a quote is an escape.
     let raw = |text: &str| format!("@asmcall(raw\"{text} vadd4 $0;\", \"=r\", UInt32)");
     assert_eq!(skips(&raw(r#"// \" x"#), Language::Julia), [Computed]);

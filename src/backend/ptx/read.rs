@@ -140,8 +140,10 @@ mod tests {
             ("setp.ne.b32", Opcode::Set(Compare::Ne, Type::U32)),
             ("setp.lt.s64", Opcode::SetWide(Compare::Lt, Type::S32)),
         ];
+        let all = Opcode::all();
         for (text, opcode) in others {
             assert_eq!(Opcode::from_text(text), Some(opcode), "{text}");
+            assert!(all.contains(&opcode), "{text}");
         }
     }
 }
