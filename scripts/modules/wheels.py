@@ -62,8 +62,8 @@ def cuobjdump(wheel=CUOBJDUMPS[0]):
     return tool
 
 
-def program_and_wheels(arguments):
-    """Reads `[--program VPTX] [WHEEL==VERSION]...`; builds the program if none is named."""
+def program_and_names(arguments):
+    """Reads `[--program VPTX] [PACKAGE==VERSION]...`; builds the program if none is named."""
     program = None
     if arguments[:1] == ["--program"] and len(arguments) > 1:
         program, arguments = pathlib.Path(arguments[1]).resolve(), arguments[2:]
@@ -75,4 +75,4 @@ def program_and_wheels(arguments):
         program = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "vptx"
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT,
                        check=True)
-    return program, arguments or LIBRARIES
+    return program, arguments

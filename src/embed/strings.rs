@@ -1,7 +1,7 @@
 //! Whole modules of PTX in string literals.
 //!
-//! A text is a module if it starts with `.version`, after blanks and comments, and has a
-//! `.target`. A module is not read if it has places that a program fills in, or if it is only a
+//! A text is a module if it starts with `.version` and a number, after blanks and comments, and has
+//! a `.target`. A module is not read if it has places that a program fills in, or if it is only a
 //! part of a text.
 
 use super::hosts::{Found, Lexer, joins};
@@ -95,7 +95,10 @@ pub(super) fn read(source: &str, host: Host) -> (Vec<StringModule>, Vec<Skipped>
 
 fn is_module(tree: &Tree<'_>) -> bool {
     let mut words = tree.tokens().iter().map(|token| token.span().text(tree.source()));
-    words.next() == Some(".version") && words.any(|word| word == ".target")
+    // Readers of PTX have lists of directives in strings, which have no number.
+    words.next() == Some(".version")
+        && words.next().is_some_and(|word| !word.starts_with('.'))
+        && words.any(|word| word == ".target")
 }
 
 /// Whether a text closes all braces that it opens. If not, a program joins it with other texts.

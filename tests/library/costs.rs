@@ -180,6 +180,18 @@ fn costs_are_of_what_is_written() {
     assert!(told.iter().all(|count| *count > 100), "{told:?}");
 }
 
+/// Lanes of one register are a pair in either order.
+#[test]
+fn classes_count_different_pairs_of_lanes() {
+    let kind = |text: &str| class(&text.parse().expect(text)).1 % KINDS;
+    // The selector numbers lanes of two registers from 0 to 3.
+    assert_eq!(kind("vmin2.u32.u32.u32 d, a.h01, a.h10, c;"), 2 + 1);
+    assert_eq!(kind("vmin4.u32.u32.u32 d, a.b3210, a.b2301, c;"), 2 + 2);
+    assert_eq!(kind("vmin4.u32.u32.u32 d, a.b3210, a.b0032, c;"), 2 + 3);
+    assert_eq!(kind("vmin2.u32.u32.u32 d, a.h01, b.h23, c;"), 1);
+    assert_eq!(kind("vmin2.u32.u32.u32 d, a.h00, b.h22, c;"), 2 + 1);
+}
+
 /// Sequences have the lengths that were recorded with the costs by `cargo xtask measure-costs`.
 #[test]
 fn costs_are_of_sequences_of_these_lengths() {

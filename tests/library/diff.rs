@@ -2101,6 +2101,17 @@ fn equivalences_by_hand() {
         ("setp.lt.u32 q, a, b; selp.b32 c, a, b, q;", "min.u32 c, a, b;", tried),
         ("vadd.s32.s32.s32.sat c, a, b;", "add.sat.s32 c, a, b;", yes),
         ("@q add.u32 c, a, b;", "@q add.u32 c, b, a;", yes),
+        // The largest power of two that is a signed word, and its negation.
+        (
+            "mul.wide.s32 w, a, 1073741824; cvt.u32.u64 c, w;",
+            "cvt.s64.s32 w, a; shl.b64 w, w, 30; cvt.u32.u64 c, w;",
+            yes,
+        ),
+        (
+            "mul.wide.s32 w, a, 2147483648; cvt.u32.u64 c, w;",
+            "cvt.s64.s32 w, a; shl.b64 w, w, 29; cvt.u32.u64 c, w;",
+            no,
+        ),
         // The operands, constants, types or conditions differ.
         ("sub.u32 c, a, b;", "sub.u32 c, b, a;", no),
         ("add.u32 c, a, 5;", "add.u32 c, a, 6;", no),
@@ -2129,7 +2140,7 @@ fn equivalences_by_hand() {
         ("add.u32 f, a, 1; add.u32 e, f, 1;", "add.u32 e, a, 2;", tried),
     ];
     let text = |inside: &str, is_loop: bool| {
-        let head = ".reg .b64 p; .reg .b32 a, b, c, d, e, f; .reg .pred q, r;\n\
+        let head = ".reg .b64 p, w; .reg .b32 a, b, c, d, e, f; .reg .pred q, r;\n\
                     ld.param.u64 p, [p]; ld.global.u32 a, [p]; ld.global.u32 b, [p+4];";
         if is_loop {
             kernel(&format!(

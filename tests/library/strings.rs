@@ -70,6 +70,17 @@ fn modules_in_strings_are_checked_and_fixed_where_they_stand() {
     }
 }
 
+/// A list of directives, as readers of PTX have it, is no module.
+#[test]
+fn a_module_has_a_version() {
+    let lines = |version: &str| {
+        let rest = &MODULE[2..].join("\n");
+        format!("let text = r#\"{version} {rest}\"#;\n")
+    };
+    let count = |version| check_counted(&lines(version), &options(Language::Rust)).1.len();
+    assert_eq!((count(".version 8.0"), count(".version")), (1, 0));
+}
+
 /// The findings are the same as on the module alone.
 #[test]
 fn the_whole_module_is_read() {
