@@ -116,6 +116,7 @@ mod tests {
             ("#ifndef A\n#define A\n#include <a>\n", "@\n#endif\n"),
             ("#ifndef A\n#define A\n", "@\n#endif\n"),
             ("#pragma once\n", "@"),
+            ("#pragma once\n", "#define A 1\n@"),
             ("void f() {}\n#include <a>\n", "@"),
             ("#define L \\\n  1\n#include \\\n  <a>\n", "@"),
         ] {

@@ -426,9 +426,6 @@ fn patch_name(path: &Path) -> Vec<u8> {
     for &byte in bytes {
         match byte {
             b'"' | b'\\' => name.extend([b'\\', byte]),
-            b'\t' => name.extend(b"\\t"),
-            b'\n' => name.extend(b"\\n"),
-            b'\r' => name.extend(b"\\r"),
             b' '..=b'~' => name.push(byte),
             _ => name.extend(format!("\\{byte:03o}").bytes()),
         }

@@ -215,6 +215,7 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Random) {
     let names = Names::of(&tree);
     let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
     assert_eq!(flow.statements().len(), steps.len());
+    assert_eq!((flow.len(), flow.is_empty()), (steps.len(), steps.is_empty()));
     assert!(!flow.is_opaque(), "{text}");
     let meanings = meanings(&tree, &names);
 

@@ -187,6 +187,9 @@ fn operations_inside_of_others_have_parentheses() {
         ("vmad.u32.u32.u32.shr15 d, a.h0, b.b1, -c;", "((a.h0 * b.b1) - c) >> 15"),
         ("vmad.s32.s32.s32.shr7 d, -a.h0, b.h1, c;", "(c - (a.h0 * b.h1)) >> 7"),
         ("vavrg2.u32.u32.u32 d, a, b, c;", "(a.h0 + b.h0 + 1) >> 1"),
+        ("vadd.u32.u32.u32.min d, a, b, c;", "min(result, c)"),
+        ("vsub.s32.s32.s32.max d, a.h1, b, c;", "max(result, c)"),
+        ("vset2.u32.u32.lt.add d, a, b, c;", "c + lane 0 + lane 1"),
     ] {
         let instruction: Instruction = text.parse().expect(text);
         let picture = explain::svg(&instruction, None, &[Semantics::Manual]);

@@ -927,19 +927,21 @@ fn cells_of_notebooks_are_read() {
         ("code", kernel),
         ("code", "%%bash\nasm(\"vadd4.u32 %0;\" : \"=r\"(d));"),
         ("code", "%%cu\nvoid f() { asm(\"vadd4.u32 %0, %0, %0, %0;\" : \"+r\"(d)); }"),
+        ("code", "%%writefile k.cu \nvoid g() { asm(\"vsub4.u32 %0, %0, %0, %0;\" : \"+r\"(d)); }"),
+        ("code", "%%writefile k.txt\nvoid g() { asm(\"vsub4.u32 %0;\" : \"+r\"(d)); }"),
         (
             "code",
             "# vptx: ignore[V104]\ntl.inline_asm_elementwise('vadd4.u32.u32 $0, $1, $1, $1;', '=r,r')",
         ),
     ]);
-    let expected = ["V104 .u32.u32", "V401 .sat.s32.s32.s32", "V104 .u32"];
+    let expected = ["V104 .u32.u32", "V401 .sat.s32.s32.s32", "V104 .u32", "V104 .u32"];
     assert_eq!(told(&source, Language::Notebook), expected);
     // The first finding is in the third cell, the others in the following cells.
     let places: Vec<usize> =
         found(&source, Language::Notebook).iter().map(|it| it.span.start as usize).collect();
     let cells: Vec<usize> = source.match_indices("cell_type").map(|it| it.0).collect();
     let number = |place: usize| cells.iter().filter(|&&start| start < place).count();
-    assert_eq!(places.iter().map(|&it| number(it)).collect::<Vec<_>>(), [3, 4, 6]);
+    assert_eq!(places.iter().map(|&it| number(it)).collect::<Vec<_>>(), [3, 4, 6, 7]);
 
     let fixed = fix(&source, &options(Language::Notebook), Applicability::Safe);
     assert_eq!(fixed.text, source.replace("vmin.sat.s32.s32.s32", "vmin.s32.s32.s32.sat"));
@@ -949,7 +951,7 @@ fn cells_of_notebooks_are_read() {
     assert_eq!(told(one, Language::Notebook), ["V104 .u32.u32"]);
     let julia = source.replace("\"python\"", "\"julia\"");
     // In Julia, the statement below the comment is not a call, so the comment suppresses nothing.
-    assert_eq!(told(&julia, Language::Notebook), ["V104 .u32", "V801 V104"]);
+    assert_eq!(told(&julia, Language::Notebook), ["V104 .u32", "V104 .u32", "V801 V104"]);
     for (before, _) in source.char_indices().step_by(3) {
         hold(&source[..before], Language::Notebook);
     }

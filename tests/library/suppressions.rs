@@ -50,6 +50,8 @@ fn comments_suppress_beside_and_below() {
 fn useless_and_wrong_comments_are_found() {
     assert_eq!(left("ret; // vptx: ignore[V501]"), ["V801 V501"]);
     assert_eq!(left("ret; // vptx: ignore"), ["V801 ignore"]);
+    // The first of several is marked, and the others are named beside it.
+    assert_eq!(left(&format!("{DIFFERS} // vptx: ignore[V401, V501, V502]")), ["V801 V401"]);
     // The rule is off, so nothing shows that the comment is unused.
     assert_eq!(left("ret; // vptx: ignore[V601]"), [""; 0]);
     assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
