@@ -23,14 +23,13 @@ class Commands:
         self.seconds = collections.Counter()
         self.seen = set()
 
-    def run(self, *words, stdin=None, failing=(2,)):
-        """The status and the output of a command. A status other than 0 and 1, and one in
-        `failing`, is a failure, unless there is nothing to read."""
+    def run(self, *words, stdin=None, good=(0, 1)):
+        """The status and the output of a command. Another status than a good one is a failure,
+        unless there is nothing to read."""
         start = time.monotonic()
         ended = subprocess.run([self.program, *words], input=stdin, capture_output=True)
         self.seconds[words[0]] += time.monotonic() - start
-        is_wrong = ended.returncode not in (0, 1, 2) or ended.returncode in failing
-        if is_wrong and b"no files to read" not in ended.stderr:
+        if ended.returncode not in good and b"no files to read" not in ended.stderr:
             last = ended.stderr.decode(errors="replace")[-300:]
             self.fail(f"{words} ends with {ended.returncode}: {last}")
         return ended
@@ -85,7 +84,7 @@ class Commands:
                 if not options:
                     other = file.with_suffix(".formatted")
                     other.write_bytes(once.stdout)
-                    self.run("diff", file, other, failing=(1, 2))
+                    self.run("diff", file, other, good=(0,))
         self.run("tree", "--format", "json", file)
         self.run("lower", "--emit", "c", file)
         rewritten = self.run("rewrite", file)
@@ -104,13 +103,11 @@ class Commands:
         words = [self.assembler(target), "-arch", target, file, "-o", os.devnull]
         return subprocess.run(words, capture_output=True).returncode == 0
 
-    def added_to(self, totals):
-        totals = totals or Commands(self.program, self.assembler)
-        totals.failures += self.failures
-        for own, all_ in ((self.counts, totals.counts), (self.codes, totals.codes),
-                          (self.seconds, totals.seconds)):
-            all_.update(own)
-        return totals
+    def add(self, other):
+        self.failures += other.failures
+        self.counts.update(other.counts)
+        self.codes.update(other.codes)
+        self.seconds.update(other.seconds)
 
     def row(self, name):
         counts = self.counts
