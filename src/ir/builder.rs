@@ -134,4 +134,24 @@ mod tests {
         assert_eq!((program.steps().len(), program.eval(5, 0, 0)), (1, 5));
         assert_eq!(program.iter().map(|(value, _)| value).last(), Some(program.result()));
     }
+
+    #[test]
+    fn places_and_amounts_have_these_limits() {
+        let mut builder = ProgramBuilder::new();
+        let a = builder.input(Input::A);
+        let holds = |op| builder.clone().push(op).is_ok();
+        for (low, width) in (0..70).flat_map(|low| (0..70).map(move |width| (low, width))) {
+            let extract = Op::Extract { value: a, low, width, signed: false };
+            assert_eq!(holds(extract), low <= 64 && (1..=64).contains(&width), "{low} {width}");
+            let insert = Op::Insert { base: a, value: a, low, width };
+            assert_eq!(holds(insert), width >= 1 && low + width <= 32, "{low} {width}");
+        }
+        for amount in -2..40 {
+            let mut builder = builder.clone();
+            let by = builder.push(Op::Constant(amount)).unwrap();
+            for op in [Op::Shl(a, by), Op::Shr(a, by)] {
+                assert_eq!(builder.push(op).is_ok(), (0..=32).contains(&amount), "{amount}");
+            }
+        }
+    }
 }

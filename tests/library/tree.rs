@@ -7,7 +7,7 @@ use vptx::diagnostic::Severity;
 use vptx::source::{Span, decode};
 use vptx::syntax::{
     Constant, Directive, DirectiveKind, ErrorKind, FunctionKind, Leaf, LeafKind, Node, NodeKind,
-    OperandKind, Statement, StatementKind, SymbolKind, Tree, Visitor, parse,
+    Operand, OperandKind, Statement, StatementKind, SymbolKind, Tree, Visitor, parse,
 };
 
 use crate::support::random::Random;
@@ -379,6 +379,16 @@ fn a_texture_and_whether_it_is_in_memory() {
         assert_eq!(errors.len(), 1);
         assert_eq!(errors[0].span.text(wrong), stop, "{wrong}");
     }
+}
+
+#[test]
+fn a_text_is_one_operand() {
+    let source = ".func f() { any \"a, b\", c; }";
+    let tree = parse(source);
+    assert_eq!(tree.errors(), []);
+    let operands: Vec<_> = of_kind(&tree, "any").operands().collect();
+    assert!(matches!(operands[0].kind(), OperandKind::Text(_)), "{operands:?}");
+    assert_eq!(operands.iter().map(Operand::text).collect::<Vec<_>>(), ["\"a, b\"", "c"]);
 }
 
 /// cuSPARSELt 0.6.2 contains `r2p` and `p2r`, which no manual describes.
