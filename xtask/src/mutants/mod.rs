@@ -90,7 +90,7 @@ fn mutants(arguments: &[String]) -> Outcome {
     let mut kinds: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for (&id, verdict) in on.iter().zip(verdicts) {
         *counts.entry(verdict).or_default() += 1;
-        let [noticed, all] = kinds.entry(all[id].place.kind).or_default();
+        let [noticed, all] = kinds.entry(all[id].place.kind()).or_default();
         *noticed += usize::from(matches!(verdict, Verdict::Killed | Verdict::Endless));
         *all += 1;
     }

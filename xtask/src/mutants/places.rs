@@ -16,15 +16,13 @@ pub struct Place {
     pub function: Range<usize>,
     /// A description of the change, for the report.
     pub what: String,
-    /// What is changed, in a word.
-    pub kind: &'static str,
     change: Change,
 }
 
 #[derive(Clone)]
 enum Change {
-    /// Another expression replaces the expression.
-    Instead(String),
+    /// Another expression replaces the expression: it has another part of this kind.
+    Instead(&'static str, String),
     /// The condition becomes its negation.
     Not,
     /// The condition is always this value.
@@ -42,13 +40,25 @@ impl Place {
     pub fn around(&self, id: usize) -> (String, &'static str) {
         let on = format!("crate::mutant({id})");
         match &self.change {
-            Change::Instead(text) => (format!("(if {on} {{ {text} }} else {{ "), " })"),
+            Change::Instead(_, text) => (format!("(if {on} {{ {text} }} else {{ "), " })"),
             Change::Not => (format!("({on} != ("), "))"),
             Change::Fixed(true) => (format!("({on} || ("), "))"),
             Change::Fixed(false) => (format!("(!{on} && ("), "))"),
             Change::Return(value) => (format!("if {on} {{ return {value}; }} "), ""),
             Change::Omit => (format!("if !{on} {{ "), " }"),
             Change::Never => (format!(" if !{on}"), ""),
+        }
+    }
+
+    /// What is changed, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self.change {
+            Change::Instead(kind, _) => kind,
+            Change::Not => "condition",
+            Change::Fixed(_) => "guard",
+            Change::Return(_) => "result",
+            Change::Omit => "statement",
+            Change::Never => "arm",
         }
     }
 }
@@ -70,11 +80,11 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn add(&mut self, kind: &'static str, range: Range<usize>, change: Change) {
+    fn add(&mut self, range: Range<usize>, change: Change) {
         let Some(function) = self.function.clone() else { return };
         let old = self.text[range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
         let what = match &change {
-            Change::Instead(new) => {
+            Change::Instead(_, new) => {
                 let new = new.split_whitespace().collect::<Vec<_>>().join(" ");
                 format!("`{old}` becomes `{new}`")
             }
@@ -84,20 +94,20 @@ impl Finder<'_> {
             Change::Omit => format!("`{old}` is left out"),
             Change::Never => "the arm never applies".into(),
         };
-        self.places.push(Place { range, function, what, kind, change });
+        self.places.push(Place { range, function, what, change });
     }
 
     /// Adds a place where a part of an expression is replaced.
     fn replace(&mut self, kind: &'static str, whole: Range<usize>, part: Range<usize>, new: &str) {
         let (before, after) = (whole.start..part.start, part.end..whole.end);
         let text = format!("{}{new}{}", &self.text[before], &self.text[after]);
-        self.add(kind, whole, Change::Instead(text));
+        self.add(whole, Change::Instead(kind, text));
     }
 
     fn condition(&mut self, condition: &Expr) {
         // Literals are negated elsewhere.
         if !has_let(condition) && !matches!(condition, Expr::Lit(_)) {
-            self.add("condition", condition.span().byte_range(), Change::Not);
+            self.add(condition.span().byte_range(), Change::Not);
         }
     }
 
@@ -119,7 +129,7 @@ impl Finder<'_> {
         if let Some(first) = block.stmts.first() {
             let start = first.span().byte_range().start;
             for value in values(signature) {
-                self.add("result", start..start, Change::Return(value));
+                self.add(start..start, Change::Return(value));
             }
         }
         visit(self);
@@ -286,7 +296,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_lit(&mut self, literal: &'ast syn::ExprLit) {
         for new in beside(&literal.lit) {
-            self.add("literal", literal.span().byte_range(), Change::Instead(new));
+            self.add(literal.span().byte_range(), Change::Instead("literal", new));
         }
     }
 
@@ -327,12 +337,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             if let Some((_, guard)) = &arm.guard {
                 if !has_let(guard) {
                     for value in [true, false] {
-                        self.add("guard", guard.span().byte_range(), Change::Fixed(value));
+                        self.add(guard.span().byte_range(), Change::Fixed(value));
                     }
                 }
             } else if index < rest {
                 let end = arm.pat.span().byte_range().end;
-                self.add("arm", end..end, Change::Never);
+                self.add(end..end, Change::Never);
             }
         }
         visit::visit_expr_match(self, expression);
@@ -357,7 +367,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             _ => false,
         };
         if can_go {
-            self.add("statement", statement.span().byte_range(), Change::Omit);
+            self.add(statement.span().byte_range(), Change::Omit);
         }
         visit::visit_stmt(self, statement);
     }
