@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use crate::support::classes::{measured_classes, statements, twice_classes};
-use crate::support::regions::{self, Kind};
+use crate::support::regions;
 use crate::support::{fixture_text, geometric, number};
 use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, class, rewrite};
 use vptx::isa::{Feature, Mnemonic, Sources, Target};
@@ -212,18 +212,11 @@ fn costs_are_of_sequences_of_these_lengths() {
 fn regions_have_the_recorded_lengths() {
     let recorded = fixture_text("oracle/regions.tsv");
     let mut recorded = recorded.lines().skip(1);
-    let mut kinds: Vec<&Kind> = regions::KINDS.iter().collect();
-    kinds.sort_by_key(|kind| kind.name);
-    for kind in kinds {
-        let mut targets: Vec<(String, Target)> =
-            kind.targets().map(|target| (target.to_string(), target)).collect();
-        targets.sort();
-        for (name, target) in targets {
-            let statements = regions::statements(&regions::rewritten(kind, target));
-            let now = format!("{}\t{name}\t{statements}\t", kind.name);
-            let line = recorded.next().expect("a line for each kind and target");
-            assert!(line.starts_with(&now), "{now}, but recorded {line}");
-        }
+    for (kind, target) in regions::cells() {
+        let statements = regions::statements(&regions::rewritten(kind, target));
+        let now = format!("{}\t{target}\t{statements}\t", kind.name);
+        let line = recorded.next().expect("a line for each kind and target");
+        assert!(line.starts_with(&now), "{now}, but recorded {line}");
     }
     assert_eq!(recorded.next(), None);
 }

@@ -802,25 +802,21 @@ fn known_sources_are_never_worse() {
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --regions runs it"]
 fn measure_regions() {
-    let kinds = regions::KINDS.iter();
-    let cells: Vec<(&Kind, Target)> =
-        kinds.flat_map(|kind| kind.targets().map(move |target| (kind, target))).collect();
-    let counts = Mutex::new(BTreeMap::new());
+    let cells: Vec<(&Kind, Target)> = regions::cells().collect();
+    let rows = Mutex::new(BTreeMap::new());
     on_two_threads(cells.len(), |at| {
         let (kind, target) = cells[at];
         let text = regions::rewritten(kind, target);
         let counted = measure(&text, regions::RECORDED, target, &format!("recorded-{at}"));
         let machine: u32 = counted.iter().map(|it| it.instructions).sum();
-        let cell = (regions::statements(&text), machine);
-        counts.lock().expect("no panic").insert((kind.name, target.to_string()), cell);
-    });
-    let counts = counts.into_inner().expect("no panic");
-    let rows = counts.iter().map(|((kind, target), (statements, machine))| {
-        format!("{kind}\t{target}\t{statements}\t{machine}\n")
+        let statements = regions::statements(&text);
+        let row = format!("{}\t{target}\t{statements}\t{machine}\n", kind.name);
+        rows.lock().expect("no panic").insert(at, row);
     });
     let text = String::from("kernels\ttarget\tstatements\tmachine instructions\n");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/oracle/regions.tsv");
-    fs::write(path, text + &rows.collect::<String>()).expect("the counts are written");
+    let rows: String = rows.into_inner().expect("no panic").into_values().collect();
+    fs::write(path, text + &rows).expect("the counts are written");
 }
 
 /// Rewrites kernels of some kinds with and without regions, and compares the machine code.

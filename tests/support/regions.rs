@@ -201,6 +201,11 @@ fn masks(random: &mut Random) -> String {
     format!(".reg .b32 r<2>;\n{text}{stored}")
 }
 
+/// Each kind with each of its targets, in the order of `fixtures/oracle/regions.tsv`.
+pub(crate) fn cells() -> impl Iterator<Item = (&'static Kind, Target)> {
+    KINDS.iter().flat_map(|kind| kind.targets().map(move |target| (kind, target)))
+}
+
 /// The number of kernels of each kind in `fixtures/oracle/regions.tsv`.
 pub(crate) const RECORDED: usize = 300;
 
