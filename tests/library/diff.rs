@@ -2101,15 +2101,15 @@ fn equivalences_by_hand() {
         ("setp.lt.u32 q, a, b; selp.b32 c, a, b, q;", "min.u32 c, a, b;", tried),
         ("vadd.s32.s32.s32.sat c, a, b;", "add.sat.s32 c, a, b;", yes),
         ("@q add.u32 c, a, b;", "@q add.u32 c, b, a;", yes),
-        // The largest power of two that is a signed word, and its negation.
+        // The largest power of two that is a signed word. The next one is negative.
         (
             "mul.wide.s32 w, a, 1073741824; cvt.u32.u64 c, w;",
             "cvt.s64.s32 w, a; shl.b64 w, w, 30; cvt.u32.u64 c, w;",
             yes,
         ),
         (
-            "mul.wide.s32 w, a, 2147483648; cvt.u32.u64 c, w;",
-            "cvt.s64.s32 w, a; shl.b64 w, w, 29; cvt.u32.u64 c, w;",
+            "mul.wide.s32 w, a, 2147483648; shr.u64 w, w, 32; cvt.u32.u64 c, w;",
+            "cvt.s64.s32 w, a; shl.b64 w, w, 31; shr.u64 w, w, 32; cvt.u32.u64 c, w;",
             no,
         ),
         // The operands, constants, types or conditions differ.
