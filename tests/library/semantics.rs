@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
-use crate::support::reference::manual;
+use crate::support::reference::{manual, settled};
 use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
 use vptx::isa::{
     Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, SecondaryOp, Sources,
@@ -292,23 +292,6 @@ fn a_batch_has_any_length() {
 }
 
 // Every form
-
-/// Whether all semantics are known to agree on the form of an instruction.
-fn settled(instruction: &Instruction) -> bool {
-    let saturated = instruction.modifier(Role::Saturate).is_some();
-    let scaled = instruction.modifier(Role::Scale).is_some();
-    let tail_settled = match tail(instruction) {
-        // SIMD forms and `vmad`
-        None | Some(Tail::Word) => true,
-        Some(Tail::Secondary { op, .. }) => *op == SecondaryOp::Add,
-        Some(Tail::Merge { part, .. }) => *part != Part::H1,
-    };
-    let simd = !matches!(
-        instruction.operation.family(),
-        Family::Arithmetic | Family::Shift | Family::MultiplyAdd | Family::Set
-    );
-    simd || !saturated && !scaled && tail_settled
-}
 
 /// Lowers and checks every text of some mnemonics. Returns the number of texts.
 fn sweep(chosen: impl Fn(Mnemonic) -> bool, inputs: usize) -> usize {

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use crate::support::forms::{heads, rows, texts};
 use crate::support::random::Random;
-use crate::support::{EDGES, fixture_text, setting};
+use crate::support::reference::{manual, settled};
+use crate::support::{EDGES, fixture_text, samples, setting};
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
@@ -81,25 +82,33 @@ pub(crate) struct Rows {
     pub(crate) given: Vec<[u32; 4]>,
     pub(crate) expected: Vec<u32>,
     recorded_from: usize,
+    /// The number of results that the pseudocode of the manual gives, too.
+    of_manual: usize,
 }
 
 impl Rows {
     /// Calls on edge and random words, and recorded calls. Variables with a prefix set the number
     /// of sampled SIMD instructions (`_LANES`), the step through the recorded results (`_STEP`),
-    /// and the seed (`_SEED`). `function` gives the number of the function for an instruction and a
-    /// semantics; `None` omits the call.
+    /// and the seed (`_SEED`); `VPTX_SAMPLES` multiplies the calls. `function` gives the number of
+    /// the function for an instruction and a semantics; `None` omits the call.
+    ///
+    /// Batches must give the same results, and so must the pseudocode of the manual if the
+    /// semantics agree with it.
     pub(crate) fn new(
         prefix: &str,
         mut function: impl FnMut(&Instruction, usize) -> Option<usize>,
     ) -> Rows {
         let variable = |name: &str, usual| setting(&format!("{prefix}_{name}"), usual);
         let mut random = Random(variable("SEED", 1));
-        let (mut given, mut expected) = (Vec::new(), Vec::new());
+        let (mut given, mut expected, mut of_manual) = (Vec::new(), Vec::new(), 0);
         for instruction in instructions(variable("LANES", 300) as usize, &mut random) {
             for (at, semantics) in Semantics::ALL.into_iter().enumerate() {
                 let Some(own) = function(&instruction, at) else { continue };
                 let program = instruction.lower(semantics);
-                for round in 0..24 {
+                let is_manual = semantics == Semantics::Manual || settled(&instruction);
+                let mut columns = [(); 3].map(|()| Vec::new());
+                let from = expected.len();
+                for round in 0..samples(24) as usize {
                     let mut word = |odds| {
                         if random.one_in(odds) {
                             random.next() as u32
@@ -108,9 +117,20 @@ impl Rows {
                         }
                     };
                     let [a, b, c] = [(); 3].map(|()| word(1 + round % 3));
+                    let d = program.eval(a, b, c);
+                    if is_manual {
+                        let by_manual = manual(&instruction, a, b, c);
+                        assert_eq!(d, by_manual, "{instruction} {a:#x} {b:#x} {c:#x}");
+                        of_manual += 1;
+                    }
+                    columns.iter_mut().zip([a, b, c]).for_each(|(column, it)| column.push(it));
                     given.push([own as u32, a, b, c]);
-                    expected.push(program.eval(a, b, c));
+                    expected.push(d);
                 }
+                let [a, b, c] = &columns;
+                let mut batch = vec![0; a.len()];
+                program.eval_batch(a, b, c, &mut batch);
+                assert_eq!(batch, expected[from..], "{instruction}");
             }
         }
         let recorded_from = given.len();
@@ -128,7 +148,7 @@ impl Rows {
             }
         }
         assert!(recorded_from > 1000, "{recorded_from}");
-        Rows { given, expected, recorded_from }
+        Rows { given, expected, recorded_from, of_manual }
     }
 
     /// The number of recorded results.
@@ -144,10 +164,11 @@ impl Rows {
             panic!("{} {row:x?}: {:x}, not {right:x}", calls[row[0] as usize], found[at]);
         }
         format!(
-            "{} functions, {} results, of which {} are recorded",
+            "{} functions, {} results, of which {} are recorded; the pseudocode gives {}, too",
             calls.len(),
             found.len(),
-            self.recorded()
+            self.recorded(),
+            self.of_manual
         )
     }
 }

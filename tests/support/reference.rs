@@ -2,7 +2,7 @@
 //! each line. It uses nothing of the library but the tree.
 
 use vptx::Instruction;
-use vptx::isa::{Compare, LaneWidth, Part, Scale, SecondaryOp, ShiftMode, Type};
+use vptx::isa::{Compare, LaneWidth, Part, Role, Scale, SecondaryOp, ShiftMode, Type};
 use vptx::video::{
     Arithmetic, ArithmeticOp, MadMode, MultiplyAdd, Operand, Operation, Set, Shift, SimdArithmetic,
     SimdOp, SimdOperands, SimdSet, SimdTail, Source, Tail,
@@ -19,6 +19,25 @@ pub(crate) fn manual(instruction: &Instruction, a: u32, b: u32, c: u32) -> u32 {
         Operation::SimdSet(it) => simd_set(it, a, b, c),
         other => panic!("no pseudocode for {other:?}"),
     }
+}
+
+/// Whether all semantics are known to agree on the form of an instruction, which then computes what
+/// [`manual`] does.
+pub(crate) fn settled(instruction: &Instruction) -> bool {
+    let saturated = instruction.modifier(Role::Saturate).is_some();
+    let scaled = instruction.modifier(Role::Scale).is_some();
+    let tail_settled = match &instruction.operation {
+        Operation::Arithmetic(Arithmetic { tail, .. })
+        | Operation::Shift(Shift { tail, .. })
+        | Operation::Set(Set { tail, .. }) => match tail {
+            Tail::Word => true,
+            Tail::Secondary { op, .. } => *op == SecondaryOp::Add,
+            Tail::Merge { part, .. } => *part != Part::H1,
+        },
+        Operation::MultiplyAdd(_) => true,
+        _ => return true,
+    };
+    !saturated && !scaled && tail_settled
 }
 
 fn arithmetic(it: &Arithmetic, a: u32, b: u32, c: u32) -> u32 {

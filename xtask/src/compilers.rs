@@ -19,7 +19,10 @@ Compiles functions of every scalar form, of a sample of SIMD forms, and of the r
 instructions, under all semantics; without warnings and with a sanitizer for undefined
 behaviour. They must give what vptx computes, and the recorded results. Uses gcc, and clang
 if it is installed: C99 and C++11, with and without optimisation. If clang is installed, it must
-also accept the functions as OpenCL C and HIP. --quick takes gcc and a small sample. SEED is 1.",
+also accept the functions as OpenCL C and HIP. --quick takes gcc and a small sample. SEED is 1.
+
+Environment:
+  VPTX_SAMPLES  how many times the usual 24 calls of each function",
         run: emit_c,
     },
     Task {
@@ -42,7 +45,8 @@ the one that computes lane by lane.
 mean for some inputs.
 
 Environment:
-  LLVM_SUFFIX  the end of the names of opt and llc (-14)",
+  LLVM_SUFFIX   the end of the names of opt and llc (-14)
+  VPTX_SAMPLES  how many times the usual 24 calls of each function",
         run: emit_llvm,
     },
     Task {
