@@ -287,7 +287,8 @@ impl<'a> Spacing<'a> {
             PieceKind::DOT if self.statement == StatementKind::Instruction => {
                 // `1 .e5` differs from `1.e5`.
                 let is_exponent = piece.text.starts_with(".e") || piece.text.starts_with(".E");
-                !(previous.is_ident() || previous.kind == PieceKind::NUMBER && !is_exponent)
+                let is_number = previous.kind == PieceKind::NUMBER;
+                !(previous.is_ident() || previous.is_dot() || is_number && !is_exponent)
             }
             _ if piece.is(b'(') => {
                 let is_attribute = matches!(previous.text, ".attribute" | ".unified");

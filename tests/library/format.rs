@@ -593,7 +593,7 @@ fn usual_lines_are_laid_out_as_their_tokens() {
     const OTHER: &[&str] = &[
         " ", "", "  ", "\t", "\n", ",", ", ", ";", "5", "x", "%", ".", ".5", "1.5", "+", "-", "|",
         "!", "[", "]", "{", "}", "(", ":", "::", "// c", "// c\n", "/* c */", "\"s\"", "4+", "e+5",
-        "_", "a b", "\r",
+        "_", "a b", "\r", ".y",
     ];
     let mut numbers = Random(11);
     let mut done = 0;
