@@ -3,6 +3,7 @@
 
 mod compilers;
 mod faults;
+mod fuzz;
 mod live;
 mod mutants;
 mod project;
@@ -27,7 +28,7 @@ struct Task {
 
 /// All commands, in the order of the help.
 fn tasks() -> impl Iterator<Item = &'static Task> {
-    [live::TASKS, compilers::TASKS, project::TASKS, mutants::TASKS, faults::TASKS]
+    [live::TASKS, compilers::TASKS, project::TASKS, mutants::TASKS, fuzz::TASKS, faults::TASKS]
         .into_iter()
         .flatten()
 }
