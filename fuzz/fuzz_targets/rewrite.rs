@@ -1,12 +1,12 @@
 //! Any bytes: rewriting must not panic. If a text has no errors, the rewritten parts must have no
-//! video instructions and no new findings.
+//! video instructions and no new findings. (A suppression of a rewritten instruction is left over.)
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use vptx::backend::ptx::{RewriteOptions, rewrite};
-use vptx::diagnostic::Severity;
+use vptx::diagnostic::{Code, Severity};
 use vptx::isa::Target;
-use vptx::{parse, source};
+use vptx::{Diagnostic, parse, source};
 
 fuzz_target!(|bytes: &[u8]| {
     let text = source::decode(bytes.to_vec());
@@ -31,7 +31,9 @@ fuzz_target!(|bytes: &[u8]| {
     let changed = rewritten.changes.iter();
     let changed = changed.filter(|change| change.outcome.is_rewritten()).count();
     assert_eq!(after.statements().len(), module.statements().len() - changed);
-    assert!(findings.len() <= before.len());
+    let count =
+        |all: &[Diagnostic]| all.iter().filter(|it| it.code != Code::UnusedSuppression).count();
+    assert!(count(&findings) <= count(&before));
     let kept: usize = rewritten.edits().iter().map(|edit| edit.span.len() as usize).sum();
     let new: usize = rewritten.edits().iter().map(|edit| edit.replacement.len()).sum();
     assert_eq!(result.len(), text.len() - kept + new);

@@ -594,6 +594,11 @@ fn errors_are_all_found_where_they_are() {
         (".global .u32 x[4 = 1;", &[("Unexpected", "")]),
         (".global .u32 x[4 = 1, 2;", &[("Unexpected", "")]),
         (".global .u32 x = ;", &[("Unexpected", "")]),
+        (".func f(.param .u32 a b);", &[("Unexpected", "b")]),
+        (".func f(.param .u32 a, );", &[("Unexpected", "")]),
+        (".func (a) f(.param .u32);", &[("Unexpected", "a"), ("Unexpected", "")]),
+        (".entry k(.param .%u32 a) { }", &[("Unexpected", ".")]),
+        (".entry k(.param 5 a) { }", &[("Unexpected", "5")]),
     ];
     for (text, expected) in cases {
         let expected: Vec<_> =
@@ -762,6 +767,11 @@ fn what_ptxas_reads_has_no_error() {
         body(".reg .b32 a;\nvadd.u32.u32.u32\na.b0,\na, a, a;"),
         body("p: .callprototype (\n.param .b32 r)\n_ (\n.param .b32 _\n)\n;"),
         module(".func g()"),
+        module(
+            ".func (.reg .b32 r) g(.param .align 8 .b8 a[16], .param .b8 b[], .param .u64 .ptr c);",
+        ),
+        module(".entry k(.param .u64 .ptr .global .align 4 a, .param .u64 %b) { ret; }"),
+        module(".entry k(.param .texref t, .param .align WARP_SZ .b8 a[4]) { ret; }"),
     ];
     for text in legal {
         let (tree, _, _) = lossless(&text);
@@ -774,6 +784,11 @@ fn what_ptxas_reads_has_no_error() {
         ".version\n.target sm_90\n".to_string(),
         ".version 8.5\n.target sm_90,\n.func f() { ret; }\n".to_string(),
         body("mov.b32 a, 1 .reg .b32 a;"),
+        module(".func g(.param .u64 a b);"),
+        module(".func g(.param .u64);"),
+        module(".func g(.param .u64 a, );"),
+        module(".func g(.param . a);"),
+        module(".func g(a);"),
     ];
     for text in illegal {
         let (tree, _, _) = lossless(&text);

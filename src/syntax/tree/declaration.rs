@@ -345,11 +345,27 @@ impl<'t> Function<'t> {
     }
 
     fn group(&self, part: Option<(usize, usize)>) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
-        let source = self.statement.source();
-        let tokens = part.map_or(&[][..], |(open, close)| &self.head()[open + 1..close]);
-        let pieces = Operands::new(source, tokens, false);
-        pieces.map(move |piece| Parameter { source, tokens: piece.tokens() })
+        parameters(self.statement.source(), self.head(), part).map(|(parameter, _)| parameter)
     }
+}
+
+/// The parameters in a part of a header, each with its place.
+fn parameters<'t>(
+    source: &'t str,
+    head: &'t [Token],
+    part: Option<(usize, usize)>,
+) -> impl Iterator<Item = (Parameter<'t>, Span)> + use<'t> {
+    let tokens = part.map_or(&[][..], |(open, close)| &head[open + 1..close]);
+    let pieces = Operands::new(source, tokens, false);
+    pieces.map(move |piece| (Parameter { source, tokens: piece.tokens() }, piece.span()))
+}
+
+/// The places in a header where something else than a parameter stands.
+pub(super) fn misfits(source: &str, head: &[Token]) -> Vec<Span> {
+    let layout = Layout::of(source, head);
+    let all = [layout.results, layout.parameters].into_iter();
+    let all = all.flat_map(|part| parameters(source, head, part));
+    all.filter_map(|(parameter, place)| parameter.misfit(Span::at(place.end))).collect()
 }
 
 impl<'t> Parameter<'t> {
@@ -360,9 +376,30 @@ impl<'t> Parameter<'t> {
 
     /// The parameter's name, with state space and type.
     pub fn name(&self) -> Option<DeclaredName<'t>> {
-        let at = self.tokens.iter().position(|token| token.kind() == TokenKind::Ident)?;
-        let kind = read_words(self.source, &self.tokens[..at]).kind();
-        DeclaredName::new(self.source, &self.tokens[at..], kind)
+        self.declaration().names().next()
+    }
+
+    fn declaration(&self) -> Declaration<'t> {
+        Declaration { source: self.source, tokens: self.tokens }
+    }
+
+    /// The first token that is neither a word with a dot, nor an argument of one, nor belongs to the
+    /// one name. `end` stands for the end of the parameter.
+    fn misfit(&self, end: Span) -> Option<Span> {
+        let words = self.declaration().words();
+        let text = |at: usize| self.tokens[at].span().text(self.source);
+        let fits = |at: usize| match self.tokens[at].kind() {
+            TokenKind::Dot => text(at).len() > 1,
+            // `.attribute(.managed)`
+            TokenKind::Punct([b'(' | b')', 0]) => true,
+            _ => at > 0 && text(at - 1) == ".align",
+        };
+        let misfit = (0..words.len()).find(|&at| !fits(at)).map(|at| self.tokens[at].span());
+        let named = || match self.name() {
+            Some(name) => name.misfit(),
+            None => Some(self.tokens.get(words.len()).map_or(end, |it| it.span())),
+        };
+        misfit.or_else(named)
     }
 
     /// The type, with its dot.

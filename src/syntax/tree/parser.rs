@@ -4,6 +4,7 @@ use super::super::declaration::DIRECTIVES;
 use super::super::directive::{Bare, Directive, Step, dwarf_end};
 use super::super::grammar::Expected;
 use super::super::lexer::{Lexer, Token, TokenKind, comment_end, line_end, string_end};
+use super::declaration::misfits;
 use super::instruction::plain_operands;
 use super::{
     Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
@@ -572,6 +573,9 @@ impl<'t> Parser<'t> {
                     self.at = end;
                 }
                 self.add(EntryKind::Function, first);
+                for span in misfits(self.source, &self.tokens[first..self.at]) {
+                    self.error(ErrorKind::Unexpected(Expected::NONE), span);
+                }
                 if body {
                     self.open.push(self.entries.len() as u32 - 1);
                     self.open_block();
