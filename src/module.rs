@@ -113,7 +113,7 @@ impl VideoStatement {
             None => parse_start(text, &tokens)?,
         };
         let mut spans = StatementSpans::new(text, &raw, self.instruction.as_ref());
-        spans.shift(self.span.start);
+        spans.map(|span| Span::new(span.start + self.span.start, span.end + self.span.start));
         Some(spans)
     }
 }
@@ -137,9 +137,9 @@ impl StatementSpans {
         }
     }
 
-    /// Moves all places by a number of bytes.
-    fn shift(&mut self, by: u32) {
-        let own = |span: &mut Span| *span = Span::new(span.start + by, span.end + by);
+    /// Moves each place to where `map` has it.
+    pub(crate) fn map(&mut self, map: impl Fn(Span) -> Span) {
+        let own = |span: &mut Span| *span = map(*span);
         self.guard.iter_mut().for_each(own);
         own(&mut self.mnemonic);
         self.modifiers.iter_mut().for_each(|(_, span)| own(span));

@@ -51,16 +51,7 @@ impl FoundInstruction {
         let mut spans = statement.spans(text)?;
         let value = |operand: &OperandSpans| operand.value.text(text).to_string();
         let values = spans.operands.iter().map(value).collect();
-        spans.mnemonic = map(spans.mnemonic);
-        spans.guard = spans.guard.map(&map);
-        for (_, span) in &mut spans.modifiers {
-            *span = map(*span);
-        }
-        for operand in &mut spans.operands {
-            operand.whole = map(operand.whole);
-            operand.value = map(operand.value);
-            operand.selector = operand.selector.map(&map);
-        }
+        spans.map(&map);
         let statement = VideoStatement { span: map(statement.span), ..statement.clone() };
         Some(FoundInstruction { statement, instruction, spans, values, target })
     }
