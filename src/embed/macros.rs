@@ -96,20 +96,12 @@ impl Stretch {
 }
 
 impl Expansion {
+    /// The tokens that a span overlaps, or that an empty span is inside of. Even an empty part of a
+    /// text is inside of a token, between its quotes.
     fn pieces(&self, span: Span) -> &[Stretch] {
-        let first = self.pieces.partition_point(|it| it.at.end < span.start.max(1));
-        let touched = &self.pieces[first..];
-        let last = touched.partition_point(|it| it.at.start <= span.end);
-        // A token that only touches the span counts only if no token overlaps the span.
-        let touched = &touched[..last.max(1).min(touched.len())];
-        let inside = |it: &Stretch| it.at.start < span.end && span.start < it.at.end;
-        match touched.iter().position(inside) {
-            Some(from) => {
-                let to = touched.iter().rposition(inside).unwrap_or(from);
-                &touched[from..=to]
-            }
-            None => &touched[..touched.len().min(1)],
-        }
+        let first = self.pieces.partition_point(|it| it.at.end <= span.start);
+        let rest = &self.pieces[first..];
+        &rest[..rest.partition_point(|it| it.at.start < span.end)]
     }
 
     /// The place of a part of the text in the use: the words of the use that the part contains,

@@ -468,9 +468,6 @@ impl<'s> Layout<'s> {
                 let Some(comment) = usual::comment(bytes, start) else {
                     return;
                 };
-                if self.next_stop() < comment.end {
-                    return;
-                }
                 if breaks == 0 && !self.writer.is_empty() {
                     self.writer.space();
                 } else {
