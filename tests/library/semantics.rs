@@ -10,9 +10,7 @@ use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
 use crate::support::reference::{manual, settled};
 use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
-use vptx::isa::{
-    Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, SecondaryOp, Sources,
-};
+use vptx::isa::{Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, Sources};
 use vptx::video::{Operation, Semantics, Tail};
 use vptx::{CheckOptions, Dialect, Instruction, parse_with};
 
