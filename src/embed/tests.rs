@@ -366,6 +366,17 @@ fn edits_are_written_as_the_source_writes() {
         assert_eq!(edited(source, find, replacement).as_deref(), expected, "{source}");
     }
     assert_eq!(only("asm(\"\")").source_edit("asm(\"\")", Span::at(0), "x"), None);
+    // In Python, only strings that end with their line are split.
+    for (quote, split) in [("\"", true), ("'", true), ("\"\"\"", false), ("'''", false)] {
+        let call = |text: &str| format!("f(inline_asm_elementwise({quote}{text}{quote}, '=r'))");
+        let source = call("a;");
+        let asm = &statements_in(&source, Host::Python)[0];
+        let (range, new) = asm.source_edit(&source, Span::new(0, 2), "b;\nc;").unwrap();
+        let lines =
+            if split { format!("b;\\n{quote}\n{:25}{quote}c;", "") } else { "b;\nc;".into() };
+        let text = [&source[..range.start as usize], &new, &source[range.end as usize..]].concat();
+        assert_eq!(text, call(&lines));
+    }
 }
 
 /// Marsaglia's xorshift.

@@ -759,6 +759,11 @@ fn statements_that_are_not_read_are_counted() {
         let source = format!("x = '''asm(\"vadd4.{filled}.u32 %0;\" : \"=r\"(d));'''\n");
         assert_eq!((told(&source, Language::Python), python(&source)), (vec![], vec![Computed]));
     }
+    // This is PTX, though not all of it is legal.
+    for text in ["{ .reg .b32 t }", "@@ ret;"] {
+        let source = format!("x = '''asm(\"{text} vadd4.u32 %0;\" : \"=r\"(d));'''\n");
+        assert_eq!((told(&source, Language::Python).is_empty(), python(&source)), (false, vec![]));
+    }
     let rust = "asm!(concat!(\"vadd4 {}\", \";\"), in(reg32) a);";
     assert_eq!(skips(rust, Language::Rust), [Computed]);
     let julia = "@asmcall(\"v$(op)4 \\$0;\", \"=r\", UInt32)";
@@ -775,6 +780,8 @@ fn statements_that_are_not_read_are_counted() {
     let characters = format!("let q = ['\"', '\\'', b'\"'];\n{asm}");
     assert!(!told(asm, Language::Rust).is_empty());
     assert_eq!(told(&characters, Language::Rust), told(asm, Language::Rust));
+    let lifetime = format!("static S: &'static str = T;\n{asm}");
+    assert_eq!(told(&lifetime, Language::Rust), told(asm, Language::Rust));
 }
 
 /// Compares with an independent reading of constraints: numbers count only constraints that are
@@ -878,6 +885,11 @@ fn fixes_are_written_as_the_source_writes() {
             "unsafe { asm!(\"vadd.sat.s32.s32.s32 {}, {}, {0};\", out(reg32) d, in(reg32) a) }",
             Language::Rust,
             "unsafe { asm!(\"vadd.s32.s32.s32.sat {}, {}, {0};\", out(reg32) d, in(reg32) a) }",
+        ),
+        (
+            "asm!(\n    \"vadd.sat.s32.s32.s32 {0}, {0},\",\n    \"{};\",\n    inout(reg32) d);",
+            Language::Rust,
+            "asm!(\n    \"vadd.s32.s32.s32.sat {0}, {0},\",\n    \"{};\",\n    inout(reg32) d);",
         ),
         (
             "@asmcall(\"vadd.sat.s32.s32.s32 \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",
@@ -1366,6 +1378,29 @@ fn functions_of_julia_have_parentheses() {
         (format!("[llvmcall {text}]"), 0),
     ] {
         assert_eq!(told(&source, Language::Julia).len(), count, "{source}");
+    }
+}
+
+/// A command of Julia holds no calls, and its quotes start no string.
+#[test]
+fn commands_of_julia_are_skipped() {
+    let call = r#"@asmcall("vadd.u32.u32 \$0, \$1, \$1;", "=r,r", UInt32)"#;
+    for command in ["cat k_1.cu", "echo \"", "echo '", call] {
+        for source in [format!("run(`{command}`); {call}"), format!("{call}; c = `{command}`")] {
+            assert_eq!(told(&source, Language::Julia), ["V104 .u32.u32"], "{source}");
+        }
+    }
+}
+
+/// In brackets, lines of Python and Mojo may break around the `=` of an argument.
+#[test]
+fn names_of_arguments_have_lines_as_they_like() {
+    for equals in ["=", " = ", "\n    =", "=\n    ", " # the text\n = # again\n"] {
+        let source = format!(
+            "tl.inline_asm_elementwise(\n    asm{equals}\"vadd.u32.u32 $0, $1, $1;\",\n    \
+             constraints{equals}\"=r,r\", args=[x], dtype=t, is_pure=True, pack=1)\n"
+        );
+        assert_eq!(told(&source, Language::Python), ["V104 .u32.u32"], "{source}");
     }
 }
 
