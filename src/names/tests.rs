@@ -188,8 +188,8 @@ $L__name:
 #[test]
 fn names_of_a_part_are_those_of_the_whole() {
     const FUNCTIONS: [&str; 4] = [
-        ".func g(.reg .b32 a) {\n.reg .b32 %r<9>;\nL: bra L; mov.u32 a, %r3;\n}\n",
-        ".visible .func (.reg .b32 a) h() .noreturn { { L: } bra L; mov.u32 a, v; }\n",
+        ".func g(.reg .b32 a) {\n.reg .b32 %r<9>; /* } */\nL: bra L; mov.u32 a, %r3;\n}\n",
+        ".visible .func (.reg .b32 a) h() .noreturn { { L: // }\n} bra L; mov.u32 a, v; }\n",
         ".entry k(.param .u32 p)\n.pragma \"{\";\n{ // {\n call (p), g, (p); }\n",
         ".global .u32 v[2] = {1, a};\n.section .s { L: .b32 v }\n",
     ];

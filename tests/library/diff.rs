@@ -1168,6 +1168,17 @@ sub.f32 %r199, %r403, %r167;
     }
 }
 
+/// Three statements move to the end, and the statement before them goes.
+#[test]
+fn a_block_moves_from_behind_a_statement_that_goes() {
+    let text = |numbers: &[u32]| {
+        let store = |number: &u32| format!("st.global.u32 [p+{}], {number};\n", 4 * number);
+        kernel(&numbers.iter().map(store).collect::<String>())
+    };
+    let changes = differences(&text(&[9, 1, 2, 3, 4, 5, 6, 7]), &text(&[4, 5, 6, 7, 1, 2, 3]));
+    assert_eq!(kinds(&changes), [1, 0, 3, 3], "{}", told(&changes));
+}
+
 /// Only the old statement uses a variable, and the variable has a new name.
 #[test]
 fn removed_statements_have_the_new_names_of_variables() {
@@ -2111,6 +2122,14 @@ fn equivalences_by_hand() {
             "mul.wide.s32 w, a, 2147483648; shr.u64 w, w, 32; cvt.u32.u64 c, w;",
             "cvt.s64.s32 w, a; shl.b64 w, w, 31; shr.u64 w, w, 32; cvt.u32.u64 c, w;",
             no,
+        ),
+        // The first two blocks are equal only together, and the store ends what is compared.
+        (
+            "add.u32 e, a, 1; xor.b32 f, b, 7; add.u32 d, e, 2; st.global.u32 [p], f; \
+             add.u32 c, d, b;",
+            "add.u32 e, a, 2; xor.b32 f, b, 7; add.u32 d, e, 1; st.global.u32 [p], f; \
+             add.u32 c, b, d;",
+            tried,
         ),
         // The operands, constants, types or conditions differ.
         ("sub.u32 c, a, b;", "sub.u32 c, b, a;", no),

@@ -157,6 +157,17 @@ fn unused_labels_of_kept_sections_go() {
 }
 
 /// Both texts of each pair have the same normal form.
+/// Lists of targets and prototypes need a name, even if nothing names them.
+#[test]
+fn lists_and_prototypes_keep_their_labels() {
+    for list in [".branchtargets A, A;", ".calltargets g;", ".callprototype _ ();"] {
+        let text = format!(".func g(); .visible .func f() {{ list: {list} A: bra A; }}");
+        let form = normal(&text);
+        let (directive, _) = list.split_once(' ').expect("a blank");
+        assert!(form.contains(&format!(": {directive}")), "{form}");
+    }
+}
+
 #[test]
 fn the_same_said_otherwise() {
     let body = |text: &str| {

@@ -174,6 +174,15 @@ fn macros_stay_on_their_lines() {
     assert_eq!(header.to_string().matches("\n#define VPTX_HAS_").count(), 2);
 }
 
+/// A source without another `#include` gets one behind `#pragma once`.
+#[test]
+fn the_first_include_stands_behind_pragma_once() {
+    let asm = "#define N 2\nvoid f() { asm(\"vmin.s32.s32.s32 %0, %0, %0;\" : \"+r\"(d)); }\n";
+    let (ported, _) = ported(&format!("#pragma once\n{asm}"));
+    let text = ported.text(&format!("#pragma once\n{asm}"));
+    assert!(text.starts_with("#pragma once\n#include \"video.h\"\n#define N 2\n"), "{text}");
+}
+
 #[test]
 fn functions_follow_the_semantics() {
     let source = r#"asm("vadd.u32.u32.u32.sat %0, %1, %1.h0;" : "=r"(d) : "r"(a))"#;

@@ -573,6 +573,7 @@ fn errors_are_all_found_where_they_are() {
     let cases: &[(&str, &[(&str, &str)])] = &[
         ("add.s32 a, b, c\nsub.s32 d, e, f;", &[("MissingSemicolon", "")]),
         ("{ ret }", &[("MissingSemicolon", "")]),
+        (".pragma \"x\"\n.reg .b32 a 5;", &[("MissingSemicolon", ""), ("Unexpected", "5")]),
         ("ret; }", &[("StrayBrace", "}")]),
         (".entry k() { { ret;", &[("UnclosedBrace", "{"), ("UnclosedBrace", "{")]),
         (".entry k() { ret;\n.entry l() { ret; }", &[("UnclosedBrace", "{")]),
@@ -629,6 +630,17 @@ fn a_body_may_declare_functions() {
         panic!("{kinds:?}")
     };
     assert_eq!(f.name().map(|name| name.text(text)), Some("f"));
+}
+
+/// While a header is being typed, it may have a word too many.
+#[test]
+fn the_first_name_of_a_header_counts() {
+    for rest in [", g(.reg .b32 a) { ret; }", ", g { ret; }", "| g;"] {
+        let text = format!(".visible .func f{rest}");
+        let tree = parse(&text);
+        let names: Vec<_> = tree.functions().map(|it| it.name().map(|it| it.text(&text))).collect();
+        assert_eq!(names, [Some("f")], "{text}");
+    }
 }
 
 /// Checks that the tree has the same video instructions as the reader of `check`. Returns their
