@@ -45,6 +45,9 @@ fn the_status_tells() {
     }
     assert_eq!(run(&["diff", "-", "old.ptx"]).status, 0);
     assert_eq!(run(&["diff", "new.ptx", "-"]).status, 1);
+    // Equal bytes do not differ, even if they are no legal text.
+    let broken = run(&["diff", "broken.ptx", "broken.ptx"]);
+    assert_eq!((broken.status, &*broken.stderr), (0, ""));
     for (arguments, message) in [
         (&["diff", "old.ptx", "gone.ptx"][..], "cannot read `gone.ptx`: no such file"),
         (&["diff", "-", "-"], "standard input can be one side only"),

@@ -460,6 +460,11 @@ fn diffs_name_files_as_patch_does() {
             assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 1);
         }
     }
+    // git writes this name so, too.
+    let folder = Folder::new("output-diff-quoted");
+    folder.write("a\"é.ptx", ODD);
+    let diff = output(&folder.0, &["check", "--diff", "--quiet"], b"").stdout;
+    assert!(diff.starts_with(b"--- \"a\\\"\\303\\251.ptx\"\n"), "{}", diff.escape_ascii());
     let folder = Folder::new("output-diff-names");
     folder.write("sub dir/a.ptx", ODD);
     folder.write("sub/b.ptx", ODD);

@@ -383,7 +383,14 @@ fn the_real_ptxas_is_searched() {
         place.command(&["links"], &["a.ptx"]).env(name, value).output().unwrap()
     };
     let text = place.path("a.ptx");
-    for (path, why) in [(&text, "names no program"), (&place.path("links/ptxas"), "leads back")] {
+    // Of the last path, a list of paths cannot tell where it ends.
+    fs::create_dir(place.path("more:links")).unwrap();
+    symlink(VPTX, place.path("more:links/ptxas")).unwrap();
+    for (path, why) in [
+        (&text, "names no program"),
+        (&place.path("links/ptxas"), "leads back"),
+        (&place.path("more:links/ptxas"), "leads back"),
+    ] {
         let run = with("VPTX_PTXAS", path);
         assert!(run.status.code() == Some(2) && err(&run).contains(why), "{}", err(&run));
     }
