@@ -156,7 +156,6 @@ fn unused_labels_of_kept_sections_go() {
     assert_eq!(colons, ["M:"], "{form}");
 }
 
-/// Both texts of each pair have the same normal form.
 /// Lists of targets and prototypes need a name, even if nothing names them.
 #[test]
 fn lists_and_prototypes_keep_their_labels() {
@@ -168,6 +167,7 @@ fn lists_and_prototypes_keep_their_labels() {
     }
 }
 
+/// Both texts of each pair have the same normal form.
 #[test]
 fn the_same_said_otherwise() {
     let body = |text: &str| {

@@ -53,8 +53,8 @@ fn a_table_has_the_texts_with_video_instructions() {
     let none = vptx_in(&folder.0, &["survey", "-"], PLAIN.as_bytes());
     let nothing = "0 video instructions in 0 of 1 PTX text (0.0 kB) in 1 file\n";
     assert_eq!((none.status, none.stdout.as_str()), (0, nothing));
-    // From a million bytes on, the unit is the megabyte.
-    for (length, size) in [(999_900, "999.9 kB"), (1_000_000, "1.0 MB")] {
+    // What would be rounded to 1000.0 kB is a megabyte.
+    for (length, size) in [(999_949, "999.9 kB"), (999_950, "1.0 MB")] {
         let blanks = " ".repeat(length - PLAIN.len());
         let long = vptx_in(&folder.0, &["survey", "-"], (PLAIN.to_owned() + &blanks).as_bytes());
         assert!(long.stdout.contains(&format!("({size})")), "{}", long.stdout);

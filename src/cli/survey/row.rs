@@ -217,7 +217,8 @@ impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures { instructions, mnemonics, differ, deviations, measured, before, after } =
             &self.figures;
-        let (unit, tenth) = if self.bytes < 1_000_000 { ("kB", 100) } else { ("MB", 100_000) };
+        // From here on, a number of kB would be rounded to 1000.0.
+        let (unit, tenth) = if self.bytes < 999_950 { ("kB", 100) } else { ("MB", 100_000) };
         let tenths = (self.bytes + tenth / 2) / tenth;
         write!(
             f,
