@@ -19,7 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
     let rewritten = match rewrite(&module, &options) {
         Ok(rewritten) => rewritten,
         Err(error) => {
-            assert!(has_errors, "{error}");
+            // Suppressions hide errors from the findings.
+            assert!(has_errors || text.contains("vptx"), "{error}");
             return;
         }
     };

@@ -39,7 +39,11 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnost
     if !is_marked {
         return Ok((found.edits(diagnostics)?, None));
     }
-    let (left, suppressed) = analysis::split(source, options.language, diagnostics);
+    let (mut left, suppressed) = analysis::split(source, options.language, diagnostics);
+    // A suppressed error leaves the structure in doubt all the same.
+    let errors = suppressed.iter().filter(|it| it.is_syntax_error());
+    left.extend(errors.cloned());
+    left.sort_by_key(|it| it.span);
     let edits = keep_suppressed(found.edits(left)?, &suppressed);
     Ok((edits, Some(statements)))
 }
