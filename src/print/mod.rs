@@ -146,7 +146,7 @@ impl FormatError {
 /// Formats a module, or a bare list of statements.
 ///
 /// # Errors
-/// The syntax errors of the text. Text with errors is left alone.
+/// The syntax errors of the text, suppressed ones, too. Text with errors is left alone.
 pub fn format(source: &str, options: &FormatOptions) -> Result<String, FormatError> {
     // The bytes are UTF-8, because they consist of pieces of UTF-8.
     format_to_bytes(source, options).map(decode)
