@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn texts_with_too_many_are_told() {
-        use crate::analysis::check_up_to;
+        use crate::analysis::{check_up_to, visit_by};
 
         for (piece, language) in
             [("vadd.s32.s32 a, b, c;\n", Language::Ptx), (SOURCE[0], Language::Cuda)]
@@ -392,5 +392,10 @@ mod tests {
             assert_eq!(found(20, &text), Some(check_counted(&text, &options)));
             assert_eq!(found(19, &text), None);
         }
+        // After one finding too many, no statement is read.
+        let text = "vadd.s32.s32 a, b, c;\n".repeat(20);
+        let mut read = 0;
+        let found = visit_by(false, &text, None, &CheckOptions::default(), 5, &mut |_| read += 1);
+        assert_eq!((found.is_none(), read), (true, 6));
     }
 }

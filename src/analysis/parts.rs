@@ -389,6 +389,22 @@ mod tests {
         Some(found.0)
     }
 
+    /// One core or all cores read the parts, and give up if these have too many findings together.
+    #[test]
+    fn large_texts_are_read_in_parts() {
+        // Each part has some of the 20 findings.
+        let text = module(20, &format!("// {}\n", "a".repeat(LARGE)));
+        let options = CheckOptions::default();
+        for in_parallel in [false, true] {
+            let found = |room| {
+                let (count, found) = check(&text, &options, in_parallel, room)?;
+                Some((count, found.len()))
+            };
+            assert_eq!(found(20), Some((40, 20)));
+            assert_eq!(found(19), None);
+        }
+    }
+
     fn agrees(text: &str, size: usize) -> bool {
         count_in_parts(text, size, &CheckOptions::default()).is_some()
     }
