@@ -485,13 +485,15 @@ impl Parallel {
             let odd = self.lut(odd, x, y, t);
             self.builder.lop3(t, odd, rest, |t, odd, n| (t & n) | (odd & !n))
         };
+        // Of the unsigned results, only differences of signed and unsigned lanes come here, which are
+        // never too large.
         if over != 0 {
             let over = self.lut(over, x, y, t);
             let over = self.spread(over);
-            lanes = match dtype {
-                Type::U32 => self.builder.lop3(lanes, over, rest, |x, m, n| (x & n) | m),
-                Type::S32 if plain => self.builder.lop3(lanes, over, rest, |x, m, n| (x | m) & n),
-                Type::S32 => self.builder.lop3(lanes, over, rest, |x, m, n| (x & !m) | (m & n)),
+            lanes = if plain {
+                self.builder.lop3(lanes, over, rest, |x, m, n| (x | m) & n)
+            } else {
+                self.builder.lop3(lanes, over, rest, |x, m, n| (x & !m) | (m & n))
             };
         } else if plain {
             lanes = self.builder.and(lanes, rest);
@@ -917,10 +919,10 @@ impl Parallel {
     /// of the lane's range added, as solvers do not see through sums in which lanes meet.
     fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
         let (x, y) = self.in_order(x, y);
-        let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
+        let (ones, top) = (word(self.each(1)), word(self.top()));
         // As in `average`, with the signed lane moved up by half the range.
         let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
-        let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
+        let half = self.builder.lop3(differ, ones, ones, |d, one, _| d & !one);
         let both = self.builder.lop3(x, y, top, |x, y, h| x & (y ^ h));
         let down = self.half(both, half);
         let bits = self.simd.bits;

@@ -332,7 +332,7 @@ impl Compiler<'_> {
         let (mut left, mut right) = (self.wide(x)?, self.wide(y)?);
         let first = !S64.contains_range(x_range);
         let (side, own, enough) = if first {
-            (&mut left, x_range, ((range.max + 1) << bits) + y_range.max)
+            (&mut left, x_range, (range.max << bits) + y_range.max)
         } else {
             (&mut right, y_range, x_range.max - (range.min << bits))
         };

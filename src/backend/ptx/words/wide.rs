@@ -22,9 +22,6 @@ impl Compiler<'_> {
 
     /// A value modulo 2^64.
     pub(super) fn wide(&mut self, value: Value) -> Option<Arg> {
-        if let Op::Constant(value) = self.op(value) {
-            return Some(Arg::Constant(value as u64));
-        }
         if let Some(exact) = self.exact(value) {
             return Some(self.push(Opcode::Extend(exact.ty()), &[exact.arg]));
         }
