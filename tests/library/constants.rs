@@ -1,9 +1,10 @@
 //! Scalar instructions on registers that are known to hold a constant.
 
 use crate::support::EDGES;
-use vptx::backend::ptx::{Arg, Outcome, RewriteOptions, Sequence, rewrite};
+use vptx::backend::ptx::{Arg, FreshRegisters, Outcome, RewriteOptions, Sequence, rewrite};
 use vptx::ir::Input;
-use vptx::parse;
+use vptx::isa::Target;
+use vptx::{Instruction, Semantics, parse};
 
 const ADD: &str = "vadd.s32.s32.s32.sat d, a, %r5;";
 
@@ -177,4 +178,13 @@ fn the_order_of_forms_does_not_matter() {
     };
     assert_eq!(costs(own, known), [false, true]);
     assert_eq!(costs(known, own), [true, false]);
+}
+
+/// `a * b + 5 + 1` is one instruction.
+#[test]
+fn numbers_that_are_added_are_one_number() {
+    let instruction: Instruction = "vmad.u32.u32.u32.po d, a, b, 5;".parse().expect("legal");
+    let mut registers = FreshRegisters::new("%t").expect("a prefix");
+    let text = instruction.to_ptx(Target::sm(90), Semantics::CURRENT, &mut registers);
+    assert_eq!(text.as_deref(), Ok("mad.lo.s32 d, a, b, 6;"));
 }

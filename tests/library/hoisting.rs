@@ -1,8 +1,8 @@
 //! Saturating differences can share limits, which are computed before a loop.
 
-use vptx::backend::ptx::{RewriteOptions, rewrite};
+use vptx::backend::ptx::{Gate, RewriteOptions, candidates, rewrite};
 use vptx::isa::Target;
-use vptx::parse;
+use vptx::{Instruction, Semantics, parse};
 
 /// Rewrites a loop around `body`. The statement `written` stands before the loop.
 fn looped(target: u16, written: &str, body: &str, options: &RewriteOptions) -> String {
@@ -46,6 +46,13 @@ fn limits_stand_before_loops() {
         ] {
             let text = looped(90, LOAD, &body, &options);
             assert!(!text.contains("min.s"), "{text}");
+        }
+        // Limits for a single difference would take more instructions.
+        let single: Instruction = difference("d", "a", "b").parse().expect("legal");
+        for (strategy, sequence) in candidates(&single, Semantics::CURRENT, Gate::ANY) {
+            let is_limit = |opcode: String| opcode.starts_with(limit);
+            let mut opcodes = sequence.lines().iter().map(|line| line.opcode.to_string());
+            assert!(!opcodes.any(is_limit), "{lanes} {strategy}");
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::constants::function;
-use crate::support::EDGES;
-use vptx::backend::ptx::{Outcome, RewriteOptions, Sequence, rewrite};
-use vptx::parse;
+use crate::support::random::Random;
+use crate::support::{EDGES, samples};
+use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, Sequence, Strategy, rewrite};
+use vptx::ir::Range;
 use vptx::video::Semantics;
+use vptx::{Instruction, parse};
 
 /// This sum can only saturate upwards if `%r5` is not negative, and cannot saturate if `%r5` is
 /// small.
@@ -197,4 +199,93 @@ fn sequences_are_right_within_ranges() {
         }
     }
     assert!(others > 20, "{others}");
+}
+
+/// A scalar instruction whose sequence depends on the ranges of its sources: it saturates, or it
+/// compares.
+fn depending(random: &mut Random) -> Instruction {
+    let [d, a, b] = [(); 3].map(|()| *random.pick(&[".u32", ".s32"]));
+    let head = match random.below(6) {
+        0 => format!("vadd{d}{a}{b}.sat"),
+        1 => format!("vsub{d}{a}{b}.sat"),
+        2 => format!("{}{d}{a}{b}.sat", random.pick(&["vabsdiff", "vmin", "vmax"])),
+        _ => format!("vset{a}{b}{}", random.pick(&[".lt", ".le", ".gt", ".ge"])),
+    };
+    let [a, b] = [(); 2].map(|()| *random.pick(&["", "", ".h0", ".b2"]));
+    let end = random.pick(&[" d", ".add d", ".max d", " d.b1", " d.h1"]);
+    format!("{head}{end}, a{a}, b{b}, c;").parse().expect("legal")
+}
+
+/// A range of signed or unsigned words.
+fn range(random: &mut Random) -> Range {
+    // Comparisons of parts are exact up to 24 bits.
+    const FAR: i128 = 1 << 24;
+    const ENDS: [i128; 18] = [
+        -65536,
+        -129,
+        -128,
+        -1,
+        0,
+        0,
+        1,
+        2,
+        127,
+        128,
+        255,
+        1000,
+        32768,
+        65535,
+        FAR - 1,
+        FAR,
+        FAR,
+        1 << 30,
+    ];
+    let (least, most) = (*random.pick(&ENDS), *random.pick(&ENDS));
+    match random.below(4) {
+        0 => Range::new(-(1 << 31), most),
+        1 => Range::new(least, (1 << 31) - 1),
+        2 => Range::new(least.abs(), (1 << 32) - 1),
+        _ => Range::new(least.min(most), least.max(most)),
+    }
+}
+
+/// A word of a range, often at one of its ends.
+fn word_of(range: Range, random: &mut Random) -> u32 {
+    let number = match random.below(4) {
+        0 => range.min,
+        1 => range.max,
+        2 => range.max.min(range.min + 1),
+        _ => range.min + i128::from(random.next()) % (range.max - range.min + 1),
+    };
+    u32::try_from(number.rem_euclid(1 << 32)).expect("32 bits")
+}
+
+/// Every strategy is right for sources in any ranges, also if neighbours share limits.
+#[test]
+fn strategies_are_right_within_ranges() {
+    let mut random = Random(31);
+    let all: Vec<Strategy> =
+        Strategy::all().filter(|it| it.to_string().starts_with("words")).collect();
+    let strategies: Vec<Strategy> = all.iter().flat_map(|it| [*it, it.sharing(false)]).collect();
+    for _ in 0..samples(12_000) {
+        let instruction = depending(&mut random);
+        let (strategy, semantics) = (*random.pick(&strategies), *random.pick(&Semantics::ALL));
+        let ranges = [(); 3].map(|()| range(&mut random));
+        let known = ranges.map(|range| if random.one_in(4) { None } else { Some(range) });
+        let found = strategy.sequence_within(&instruction, known, semantics, Gate::ANY);
+        let Some(found) = found else { continue };
+        let program = instruction.lower(semantics);
+        for _ in 0..30 {
+            let [a, b, c] = [0, 1, 2].map(|at| match known[at] {
+                Some(range) => word_of(range, &mut random),
+                None => *random.pick(&EDGES),
+            });
+            let message = format!("{instruction} {semantics} {strategy} {known:?}");
+            assert_eq!(
+                found.eval(a, b, c),
+                program.eval(a, b, c),
+                "{message} {a:#x} {b:#x} {c:#x}"
+            );
+        }
+    }
 }

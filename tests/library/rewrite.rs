@@ -7,7 +7,8 @@ use crate::support::forms::{rows, texts};
 use crate::support::random::Random;
 use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{
-    Change, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, candidates, rewrite,
+    Arg, Change, FreshRegisters, Gate, Opcode, Outcome, RewriteError, RewriteOptions, candidates,
+    rewrite,
 };
 use vptx::isa::{Feature, PtxVersion, Target};
 use vptx::source::decode;
@@ -399,6 +400,22 @@ fn requirement_is_that_of_the_newest_line() {
             assert_eq!(Some(version), needs().filter_map(Feature::since).max());
         }
     }
+}
+
+/// `prmt` ignores further digits, so a text with such digits would mislead.
+#[test]
+fn selectors_of_bytes_have_four_digits() {
+    let mut count = 0;
+    for instruction in sample() {
+        for (strategy, sequence) in candidates(&instruction, Semantics::CURRENT, Gate::ANY) {
+            for line in sequence.lines().iter().filter(|line| line.opcode == Opcode::Permute) {
+                let has_four = matches!(line.args()[2], Arg::Constant(0..=0xffff));
+                assert!(has_four, "{instruction} {strategy}: {line:?}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 1000, "{count}");
 }
 
 /// Inputs for which results were wrong. The solver found them; random inputs rarely do.

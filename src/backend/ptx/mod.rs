@@ -110,7 +110,8 @@ impl Strategy {
     }
 
     /// The same strategy with limits that neighbours share.
-    fn sharing(self, is_simd: bool) -> Strategy {
+    #[must_use]
+    pub fn sharing(self, is_simd: bool) -> Strategy {
         Strategy(if is_simd { PARALLEL | HALVES | SHARED } else { self.0 | LIMITS })
     }
 
@@ -136,7 +137,7 @@ impl Strategy {
 
     /// The same for sources that lie in ranges. Of these, strategies for all lanes at once use only
     /// ranges that are 0.
-    fn sequence_within(
+    pub fn sequence_within(
         self,
         instruction: &Instruction,
         ranges: [Option<Range>; 3],
