@@ -58,3 +58,23 @@ fn signed(range: Range) -> Option<Range> {
     let moved = Range::new(range.min - (1 << 32), range.max - (1 << 32));
     [range, moved].into_iter().find(|range| Range::bits(32, true).contains_range(*range))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_one_sign_have_a_range_in_the_other_sign() {
+        let (top, end) = (1 << 31, 1 << 32);
+        let small = Range::new(0, 5);
+        let (negative, high) = (Range::new(-8, -2), Range::new(end - 8, end - 2));
+        for given in [negative, high] {
+            assert_eq!((unsigned(given), signed(given)), (Some(high), Some(negative)));
+        }
+        assert_eq!((unsigned(small), signed(small)), (Some(small), Some(small)));
+        // These words form no single range in the other sign.
+        let (around_zero, around_top) = (Range::new(-1, 1), Range::new(top - 1, top));
+        assert_eq!((unsigned(around_zero), signed(around_zero)), (None, Some(around_zero)));
+        assert_eq!((unsigned(around_top), signed(around_top)), (Some(around_top), None));
+    }
+}
