@@ -53,10 +53,10 @@ impl fmt::Debug for PlanOnce {
 }
 
 impl Program {
-    /// Whether the program has a plan, for tests.
+    /// The number of kernels in the program's plan, for tests. 0 without a plan.
     #[doc(hidden)]
-    pub fn has_plan(&self) -> bool {
-        self.plan().is_some()
+    pub fn kernels(&self) -> usize {
+        self.plan().map_or(0, Plan::kernels)
     }
 
     fn plan(&self) -> Option<&Plan> {

@@ -91,6 +91,11 @@ impl Plan {
         Some(plan)
     }
 
+    /// The number of kernels.
+    pub(super) fn kernels(&self) -> usize {
+        self.kernels.len()
+    }
+
     /// Lets kernels extract fields of words themselves, and drops the extract kernels that
     /// nothing reads any more.
     fn read_fields(&mut self, wide: Wide) {
