@@ -79,8 +79,7 @@ fn is_video(statement: Statement<'_>) -> bool {
     let StatementKind::Instruction(instruction) = statement.kind() else { return false };
     let source = statement.tree().source();
     let mnemonic = instruction.mnemonic().text(source);
-    is_wanted(mnemonic)
-        || mnemonic.starts_with(['v', 'V']) && is_wanted(instruction.opcode().text(source))
+    is_wanted(mnemonic) || is_wanted(instruction.opcode().text(source))
 }
 
 /// The names that a statement of a tree sees, and the directives in force.

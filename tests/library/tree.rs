@@ -726,6 +726,7 @@ fn video_instructions_are_those_of_check() {
         "vmin.s32.s32.s32.add a, v, s, 7;\n",
         "vmin2.s32 a, b;\n",
         "vabsdif.u32.u32.u32 a, a, b;\n",
+        "vdot.u32.s32 a, %r1, b;\n",
         "mov.b32 a, b;\n",
         ".loc 1 2 3\n",
     ];
