@@ -33,6 +33,46 @@ fn every_form_has_a_function_of_its_own() {
     assert!(programs.len() > 5000, "{}", programs.len());
 }
 
+/// Whether a line names a structure only to pass it to a function or to read its lower half: C has
+/// no operators for structures.
+fn is_passed(structure: &str, line: &str) -> bool {
+    line.match_indices(structure).all(|(at, _)| {
+        let rest = &line[at + structure.len()..];
+        let is_other = rest.starts_with(|c: char| c.is_ascii_digit());
+        is_other || [",", ")", ";", ".low"].iter().any(|it| rest.starts_with(it))
+    })
+}
+
+#[test]
+fn wide_integers_are_passed_to_functions() {
+    let mut header = Header::new(Semantics::Manual);
+    for (form, mnemonic) in rows() {
+        // Parts are small.
+        for text in
+            texts(form, mnemonic).iter().filter(|it| !it.contains(".b") && !it.contains(".h"))
+        {
+            header.add(&text.parse().unwrap());
+        }
+    }
+    let text = header.to_string();
+    let (mut structures, mut count): (Vec<&str>, u32) = (Vec::new(), 0);
+    // The first `#endif` after the functions for wide integers ends their definitions.
+    let start = text.find("vptx_wide_less(").expect("wide integers are needed");
+    for line in text[start..].lines() {
+        if line == "{" {
+            structures.clear();
+        }
+        assert!(structures.iter().all(|it| is_passed(it, line)), "{line}");
+        if let Some(rest) = line.trim_start().strip_prefix("const vptx_wide ") {
+            let (structure, value) = rest.split_once(" = ").expect("a value");
+            assert!(value.starts_with("vptx_wide_"), "{line}");
+            structures.push(structure);
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
 #[test]
 fn registers_that_are_named_twice_are_two_parameters() {
     let header = Header::new(Semantics::Manual);
