@@ -596,6 +596,7 @@ fn errors_are_all_found_where_they_are() {
         (".global .u32 x[4 = 1, 2;", &[("Unexpected", "")]),
         (".global .u32 x = ;", &[("Unexpected", "")]),
         (".func f(.param .u32 a b);", &[("Unexpected", "b")]),
+        (".section .debug_a'b { .b8 1 }", &[("Unexpected", "'")]),
         (".func f(.param .u32 a, );", &[("Unexpected", "")]),
         (".func (a) f(.param .u32);", &[("Unexpected", "a"), ("Unexpected", "")]),
         (".entry k(.param .%u32 a) { }", &[("Unexpected", ".")]),

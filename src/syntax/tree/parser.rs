@@ -586,6 +586,14 @@ impl<'t> Parser<'t> {
                 self.names(first);
             }
             _ => {
+                // A token that is cut has its own error.
+                let start = self.tokens[first].start();
+                let is_sound = self.errors.last().is_none_or(|it| it.span.start < start);
+                let mut read = self.tokens[first..self.at].iter();
+                if let Some(token) = read.find(|it| it.kind() == TokenKind::Unknown && is_sound) {
+                    let span = token.span();
+                    self.error(ErrorKind::Unexpected(Expected::NONE), span);
+                }
                 if body {
                     self.data();
                 }
