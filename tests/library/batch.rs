@@ -264,3 +264,16 @@ fn values_that_are_read_twice_are_computed_once() {
     program.eval_batch(&a, &a, &a, &mut d);
     assert_eq!((program.kernels(), d), (10, [1 << 10, 5 << 10, 1 << 10]));
 }
+
+/// Where vectors are wide, a kernel extracts the parts that it reads.
+#[test]
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+fn wide_kernels_extract_parts() {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        return;
+    }
+    for text in ["vadd.s32.u32.s32 d, a.b1, b.h0;", "vmin.s32.s32.s32.add d, a.h1, b, c;"] {
+        let instruction: Instruction = text.parse().expect("legal");
+        assert_eq!(instruction.lower(Semantics::Manual).kernels(), 1, "{text}");
+    }
+}
