@@ -113,7 +113,7 @@ impl VideoStatement {
             None => parse_start(text, &tokens)?,
         };
         let mut spans = StatementSpans::new(text, &raw, self.instruction.as_ref());
-        spans.map(|span| Span::new(span.start + self.span.start, span.end + self.span.start));
+        spans.map(|span| span.shifted(self.span.start));
         Some(spans)
     }
 }

@@ -141,7 +141,7 @@ impl Diagnostic {
 
     /// Moves the finding to a text in which the checked text starts after `bytes` bytes.
     pub(crate) fn shift(&mut self, bytes: u32) {
-        self.each_span(|span| Span::new(span.start + bytes, span.end + bytes));
+        self.each_span(|span| span.shifted(bytes));
     }
 
     /// Moves every span of the finding.

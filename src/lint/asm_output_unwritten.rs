@@ -41,7 +41,7 @@ pub(crate) fn run_asm_flow(
         return Vec::new();
     };
     let start = head.len() as u32;
-    let moved = |span: Span| Span::new(span.start + start, span.end + start);
+    let moved = |span: Span| span.shifted(start);
     let statements: Vec<VideoStatement> =
         statements.iter().map(|it| VideoStatement { span: moved(it.span), ..it.clone() }).collect();
     let names = Names::of(&tree);

@@ -23,7 +23,7 @@ impl<'s> Near<'s> {
     }
 
     fn found(&self, statement: &VideoStatement) -> Option<FoundInstruction> {
-        let map = |span: Span| Span::new(span.start + self.start, span.end + self.start);
+        let map = |span: Span| span.shifted(self.start);
         FoundInstruction::new(statement, self.module.source, self.module.target, map)
     }
 }

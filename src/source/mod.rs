@@ -48,6 +48,11 @@ impl Span {
         Span { start: self.start, end: other.end }
     }
 
+    /// The span in a text in which `bytes` bytes precede the text of `self`.
+    pub(crate) fn shifted(self, bytes: u32) -> Span {
+        Span::new(self.start + bytes, self.end + bytes)
+    }
+
     /// Length in bytes.
     pub const fn len(self) -> u32 {
         self.end - self.start

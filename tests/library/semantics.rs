@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
-use crate::support::reference::{manual, settled};
+use crate::support::reference::{manual, settled, tail};
 use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
 use vptx::isa::{Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, Sources};
 use vptx::video::{Operation, Semantics, Tail};
@@ -156,15 +156,6 @@ fn kind(instruction: &Instruction, semantics: Semantics, failure: &str) -> Strin
 
 fn line(instruction: &Instruction, [a, b, c]: Words, got: u32, want: u32) -> String {
     format!("{instruction} {a:#010x} {b:#010x} {c:#010x}: {got:#010x}, not {want:#010x}")
-}
-
-fn tail(instruction: &Instruction) -> Option<&Tail> {
-    match &instruction.operation {
-        Operation::Arithmetic(it) => Some(&it.tail),
-        Operation::Shift(it) => Some(&it.tail),
-        Operation::Set(it) => Some(&it.tail),
-        _ => None,
-    }
 }
 
 // Recorded results

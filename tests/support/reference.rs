@@ -2,7 +2,7 @@
 //! each line. It uses nothing of the library but the tree.
 
 use vptx::Instruction;
-use vptx::isa::{Compare, LaneWidth, Part, Role, Scale, SecondaryOp, ShiftMode, Type};
+use vptx::isa::{Compare, Family, LaneWidth, Part, Role, Scale, SecondaryOp, ShiftMode, Type};
 use vptx::video::{
     Arithmetic, ArithmeticOp, MadMode, MultiplyAdd, Operand, Operation, Set, Shift, SimdArithmetic,
     SimdOp, SimdOperands, SimdSet, SimdTail, Source, Tail,
@@ -21,23 +21,32 @@ pub(crate) fn manual(instruction: &Instruction, a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-/// Whether all semantics are known to agree on the form of an instruction, which then computes what
+/// The second step of a scalar instruction but `vmad`.
+pub(crate) fn tail(instruction: &Instruction) -> Option<&Tail> {
+    match &instruction.operation {
+        Operation::Arithmetic(it) => Some(&it.tail),
+        Operation::Shift(it) => Some(&it.tail),
+        Operation::Set(it) => Some(&it.tail),
+        _ => None,
+    }
+}
+
+/// Whether all semantics are known to agree on the form of an instruction. It then computes what
 /// [`manual`] does.
 pub(crate) fn settled(instruction: &Instruction) -> bool {
     let saturated = instruction.modifier(Role::Saturate).is_some();
     let scaled = instruction.modifier(Role::Scale).is_some();
-    let tail_settled = match &instruction.operation {
-        Operation::Arithmetic(Arithmetic { tail, .. })
-        | Operation::Shift(Shift { tail, .. })
-        | Operation::Set(Set { tail, .. }) => match tail {
-            Tail::Word => true,
-            Tail::Secondary { op, .. } => *op == SecondaryOp::Add,
-            Tail::Merge { part, .. } => *part != Part::H1,
-        },
-        Operation::MultiplyAdd(_) => true,
-        _ => return true,
+    let tail_settled = match tail(instruction) {
+        // SIMD forms and `vmad`
+        None | Some(Tail::Word) => true,
+        Some(Tail::Secondary { op, .. }) => *op == SecondaryOp::Add,
+        Some(Tail::Merge { part, .. }) => *part != Part::H1,
     };
-    !saturated && !scaled && tail_settled
+    let simd = !matches!(
+        instruction.operation.family(),
+        Family::Arithmetic | Family::Shift | Family::MultiplyAdd | Family::Set
+    );
+    simd || !saturated && !scaled && tail_settled
 }
 
 fn arithmetic(it: &Arithmetic, a: u32, b: u32, c: u32) -> u32 {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::Task;
 use crate::work::{
-    Failure, Outcome, Scratch, command, cuda_tools, exists, live, output, root, run, tools, words,
+    Failure, Outcome, Scratch, command, cuda_tools, exists, files, live, output, root, run, tools,
+    words,
 };
 
 pub const TASKS: &[Task] = &[
@@ -22,7 +23,7 @@ if it is installed: C99 and C++11, with and without optimisation. If clang is in
 also accept the functions as OpenCL C and HIP. --quick takes gcc and a small sample. SEED is 1.
 
 Environment:
-  VPTX_SAMPLES  how many times the usual 24 calls of each function",
+  VPTX_SAMPLES  multiplies the 24 calls of each function",
         run: emit_c,
     },
     Task {
@@ -46,7 +47,7 @@ mean for some inputs.
 
 Environment:
   LLVM_SUFFIX   the end of the names of opt and llc (-14)
-  VPTX_SAMPLES  how many times the usual 24 calls of each function",
+  VPTX_SAMPLES  multiplies the 24 calls of each function",
         run: emit_llvm,
     },
     Task {
@@ -268,17 +269,4 @@ fn accepted_by_nvcc(kernel: &Path, folder: &Path) -> Outcome {
     }
     println!("nvcc: accepted as CUDA, without video instructions");
     Ok(())
-}
-
-/// The files of a folder whose names are wanted, in order.
-fn files(folder: &Path, wanted: impl Fn(&str) -> bool) -> Outcome<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() && wanted(&path.file_name().expect("a name").to_string_lossy()) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Task;
-use crate::work::{Failure, Options, Outcome, root, run, succeeds, words};
+use crate::work::{Failure, Options, Outcome, files, root, run, succeeds, words};
 
 pub const TASKS: &[Task] = &[Task {
     name: "fuzz",
@@ -33,7 +33,7 @@ fn fuzz(arguments: &[String]) -> Outcome {
         }
     }
     let folder = root().join("fuzz");
-    let targets = stems(&folder.join("fuzz_targets"))?;
+    let targets = targets()?;
     if let Some(name) = chosen.iter().find(|name| !targets.contains(name)) {
         return Err(Failure::Message(format!(
             "no target {name}; there are {}",
@@ -60,6 +60,12 @@ fn fuzz(arguments: &[String]) -> Outcome {
         run(&mut command)?;
     }
     Ok(())
+}
+
+fn targets() -> Outcome<Vec<String>> {
+    let files = files(&root().join("fuzz/fuzz_targets"), |_| true)?;
+    let stems = files.iter().filter_map(|path| path.file_stem());
+    Ok(stems.map(|stem| stem.to_string_lossy().into_owned()).collect())
 }
 
 /// The first inputs of a target.
@@ -125,25 +131,13 @@ fn recorded() -> Outcome<Vec<String>> {
     Ok(lines.map(|line| line.split('\t').take(4).collect::<Vec<_>>().join("\t")).collect())
 }
 
-/// The names of the files of a folder, without their ends.
-fn stems(folder: &Path) -> Outcome<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        if let Some(name) = entry?.path().file_stem() {
-            names.push(name.to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn targets_have_inputs() {
-        for target in stems(&root().join("fuzz/fuzz_targets")).ok().expect("a folder") {
+        for target in targets().ok().expect("a folder") {
             let inputs = inputs(&target).ok().expect("fixtures");
             assert!(inputs.len() >= 10 || target == "server", "{target}: {}", inputs.len());
         }

@@ -41,6 +41,19 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// The files of a folder whose names are wanted, in order.
+pub fn files(folder: &Path, wanted: impl Fn(&str) -> bool) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() && wanted(&path.file_name().expect("a name").to_string_lossy()) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The options of a command. Most of them are followed by a value.
 pub struct Options<'a>(std::slice::Iter<'a, String>);
 
