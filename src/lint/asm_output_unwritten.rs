@@ -34,7 +34,7 @@ pub(crate) fn run_asm_flow(
     };
     let head = format!(".func f({})\n{{\n", list(|_| true, ".reg .b32 "));
     let outputs = list(|it| it.output, "");
-    let text = format!("{head}{}\n;vptx_reads {outputs};\n}}", asm.text);
+    let text = format!("{head}{}\nvptx_reads {outputs};\n}}", asm.text);
     let tree = syntax::parse(&text);
     let mut functions = tree.functions();
     let (Some(function), None, []) = (functions.next(), functions.next(), tree.errors()) else {

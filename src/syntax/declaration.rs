@@ -115,6 +115,8 @@ impl<'s> Declaration<'s> {
         match kind {
             TokenKind::Dot if text == ".pragma" && self.header == Some(Function::Kernel) => false,
             TokenKind::Dot => self.is_complete() && DIRECTIVES.contains(&text),
+            // `.maxntid WARP_SZ`
+            TokenKind::Ident if text == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@', 0]) => self.is_complete(),
             _ => false,
         }
@@ -237,6 +239,7 @@ pub(super) fn starts_declaration(directive: &str) -> bool {
             | ".weak"
             | ".common"
             | ".attribute"
+            | ".align"
             | ".global"
             | ".shared"
             | ".local"

@@ -191,14 +191,26 @@ impl Expected {
     pub const COLON: Expected = Expected(1 << 9);
     /// The bracket that closes an address or a vector.
     pub const BRACKET: Expected = Expected(1 << 10);
+    /// The name of a register, a variable, a function or a label.
+    pub const NAME: Expected = Expected(1 << 11);
+    /// A type.
+    pub const TYPE: Expected = Expected(1 << 12);
+    /// An integer.
+    pub const NUMBER: Expected = Expected(1 << 13);
+    /// A string.
+    pub const STRING: Expected = Expected(1 << 14);
 
-    const NAMES: [(Expected, &'static str); 11] = [
+    const NAMES: [(Expected, &'static str); 15] = [
         (Expected::PREDICATE, "a predicate register"),
         (Expected::MNEMONIC, "an instruction"),
         (Expected::MODIFIER, "a modifier"),
         (Expected::OPERAND, "an operand"),
         (Expected::SELECTOR, "a selector"),
         (Expected::CONSTANT, "a constant"),
+        (Expected::NAME, "a name"),
+        (Expected::TYPE, "a type"),
+        (Expected::NUMBER, "an integer"),
+        (Expected::STRING, "a string"),
         (Expected::CLOSE, "`)`"),
         (Expected::COLON, "`:`"),
         (Expected::BRACKET, "the closing bracket"),

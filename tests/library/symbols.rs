@@ -122,7 +122,9 @@ fn at(names: &Names, source: &str, word: &str, number: usize) -> Use {
 #[test]
 fn symbols_have_types_spaces_counts_and_scopes() {
     let tree = parse(MODULE);
-    assert_eq!(tree.errors(), []);
+    // ptxas takes no name as a size.
+    let errors: Vec<&str> = tree.errors().iter().map(|it| it.span.text(MODULE)).collect();
+    assert_eq!(errors, ["N"]);
     let names = Names::of(&tree);
     let text = |span: Option<Span>| span.map_or("-", |span| span.text(MODULE));
     let shown = |symbol: &Symbol| {

@@ -11,6 +11,7 @@ use vptx::syntax::{
 };
 
 use crate::support::random::Random;
+use crate::support::statements::{Verdict, module, recorded};
 use crate::support::{ptx_files, samples};
 
 /// Visits a tree, and checks that nodes nest and leaves follow each other.
@@ -592,8 +593,8 @@ fn errors_are_all_found_where_they_are() {
             ".reg .b32 a, , %r<4>, 1, b 5;",
             &[("Unexpected", ""), ("Unexpected", "1"), ("Unexpected", "5")],
         ),
-        (".global .u32 x[4 = 1;", &[("Unexpected", "")]),
-        (".global .u32 x[4 = 1, 2;", &[("Unexpected", "")]),
+        (".global .u32 x[4 = 1;", &[("Unexpected", "=")]),
+        (".global .u32 x[4 = 1, 2;", &[("Unexpected", "=")]),
         (".global .u32 x = ;", &[("Unexpected", "")]),
         (".func f(.param .u32 a b);", &[("Unexpected", "b")]),
         (".section .debug_a'b { .b8 1 }", &[("Unexpected", "'")]),
@@ -767,6 +768,20 @@ fn deep_texts_need_little_stack() {
         });
         read.expect("a thread starts").join().expect("no overflow");
     }
+}
+
+/// `cargo xtask syntax-agree` asks ptxas.
+#[test]
+fn statements_have_the_errors_that_ptxas_has() {
+    let mut counts = [0; 3];
+    for row in recorded() {
+        let text = module(row.is_local, row.text);
+        let (tree, _, _) = lossless(&text);
+        let is_sound = row.verdict != Verdict::Syntax;
+        assert_eq!(tree.errors().is_empty(), is_sound, "{row:?}: {:?}", tree.errors());
+        counts[row.verdict as usize] += 1;
+    }
+    assert!(counts[0] > 100 && counts[1] > 170 && counts[2] < 25, "{counts:?}");
 }
 
 /// ptxas 13.5 accepts the structure of the first texts, and has syntax errors in the others.

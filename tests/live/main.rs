@@ -10,6 +10,7 @@ mod port;
 mod proof;
 mod ptxas;
 mod rewrite;
+mod syntax;
 #[cfg(feature = "diff")]
 mod values;
 

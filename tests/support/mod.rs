@@ -19,6 +19,7 @@ pub(crate) mod reference;
 pub(crate) mod regions;
 pub(crate) mod run_ptx;
 pub(crate) mod smt;
+pub(crate) mod statements;
 pub(crate) mod variant;
 
 use std::path::{Path, PathBuf};

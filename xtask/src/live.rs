@@ -32,6 +32,17 @@ makes the same modules. Two cores do about 50 a second.",
         run: |arguments| agree("names::", arguments),
     },
     Task {
+        name: "syntax-agree",
+        arguments: "[COUNT] [SEED]",
+        about: "Compare errors in declarations and directives with ptxas",
+        details: "\
+Asks ptxas 13.5 about the statements of fixtures/oracle/syntax.tsv and about COUNT others (2000), in
+which one or two tokens are left out, added or changed. Fails if a recorded verdict is another one,
+if the tree has an error where ptxas accepts, or if it misses more than one in fifteen syntax
+errors. The same SEED, a number, makes the same statements. Two cores do about 100 a second.",
+        run: |arguments| agree("syntax::", arguments),
+    },
+    Task {
         name: "effects-agree",
         arguments: "[COUNT] [SEED] | --record",
         about: "Ask ptxas which registers instructions read and write",

@@ -1,5 +1,7 @@
 //! Declarations of registers, variables and functions.
 
+use std::ops::Range;
+
 use super::super::constant::integer_literal;
 use super::super::declaration::Declaration as Reading;
 use super::super::lexer::{Token, TokenKind};
@@ -161,23 +163,6 @@ impl<'t> DeclaredName<'t> {
         others.flat_map(move |at| names(source, &tokens[at..=at]))
     }
 
-    /// The first token that fits neither a range, nor dimensions, nor a value.
-    pub(super) fn misfit(&self) -> Option<Span> {
-        let end = self.equals().unwrap_or(self.tokens.len());
-        let mut at = if self.count().is_some() { 4 } else { 1 };
-        let mut depth = 0usize;
-        while let Some(token) = self.tokens[..end].get(at) {
-            match token.kind() {
-                TokenKind::Punct([b'[', 0]) => depth += 1,
-                TokenKind::Punct([b']', 0]) if depth > 0 => depth -= 1,
-                _ if depth == 0 => return Some(token.span()),
-                _ => {}
-            }
-            at += 1;
-        }
-        (depth > 0).then(|| Span::at(self.tokens[end - 1].span().end))
-    }
-
     /// The tokens from the name to the end of the value.
     pub fn tokens(&self) -> &'t [Token] {
         self.tokens
@@ -251,6 +236,13 @@ impl Layout {
         }
         layout
     }
+}
+
+/// The places of the results and of the parameters among the tokens of a header or a prototype:
+/// from behind the `(` to before the `)`.
+pub(super) fn groups(source: &str, head: &[Token]) -> impl Iterator<Item = Range<usize>> + use<> {
+    let Layout { results, parameters, .. } = Layout::of(source, head);
+    [results, parameters].into_iter().flatten().map(|(open, close)| open + 1..close)
 }
 
 /// A parameter or a result of a function.
@@ -345,27 +337,11 @@ impl<'t> Function<'t> {
     }
 
     fn group(&self, part: Option<(usize, usize)>) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
-        parameters(self.statement.source(), self.head(), part).map(|(parameter, _)| parameter)
+        let source = self.statement.source();
+        let tokens = part.map_or(&[][..], |(open, close)| &self.head()[open + 1..close]);
+        let pieces = Operands::new(source, tokens, false);
+        pieces.map(move |piece| Parameter { source, tokens: piece.tokens() })
     }
-}
-
-/// The parameters in a part of a header, each with its place.
-fn parameters<'t>(
-    source: &'t str,
-    head: &'t [Token],
-    part: Option<(usize, usize)>,
-) -> impl Iterator<Item = (Parameter<'t>, Span)> + use<'t> {
-    let tokens = part.map_or(&[][..], |(open, close)| &head[open + 1..close]);
-    let pieces = Operands::new(source, tokens, false);
-    pieces.map(move |piece| (Parameter { source, tokens: piece.tokens() }, piece.span()))
-}
-
-/// The places in a header where something else than a parameter stands.
-pub(super) fn misfits(source: &str, head: &[Token]) -> Vec<Span> {
-    let layout = Layout::of(source, head);
-    let all = [layout.results, layout.parameters].into_iter();
-    let all = all.flat_map(|part| parameters(source, head, part));
-    all.filter_map(|(parameter, place)| parameter.misfit(Span::at(place.end))).collect()
 }
 
 impl<'t> Parameter<'t> {
@@ -381,25 +357,6 @@ impl<'t> Parameter<'t> {
 
     fn declaration(&self) -> Declaration<'t> {
         Declaration { source: self.source, tokens: self.tokens }
-    }
-
-    /// The first token that is neither a word with a dot, nor an argument of one, nor belongs to the
-    /// one name. `end` stands for the end of the parameter.
-    fn misfit(&self, end: Span) -> Option<Span> {
-        let words = self.declaration().words();
-        let text = |at: usize| self.tokens[at].span().text(self.source);
-        let fits = |at: usize| match self.tokens[at].kind() {
-            TokenKind::Dot => text(at).len() > 1,
-            // `.attribute(.managed)`
-            TokenKind::Punct([b'(' | b')', 0]) => true,
-            _ => at > 0 && text(at - 1) == ".align",
-        };
-        let misfit = (0..words.len()).find(|&at| !fits(at)).map(|at| self.tokens[at].span());
-        let named = || match self.name() {
-            Some(name) => name.misfit(),
-            None => Some(self.tokens.get(words.len()).map_or(end, |it| it.span())),
-        };
-        misfit.or_else(named)
     }
 
     /// The type, with its dot.

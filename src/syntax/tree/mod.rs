@@ -32,6 +32,7 @@
 
 mod declaration;
 mod directive;
+mod grammar;
 mod instruction;
 mod parser;
 mod trivia;

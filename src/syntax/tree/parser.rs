@@ -4,7 +4,8 @@ use super::super::declaration::DIRECTIVES;
 use super::super::directive::{Bare, Directive, Step, dwarf_end};
 use super::super::grammar::Expected;
 use super::super::lexer::{Lexer, Token, TokenKind, comment_end, line_end, string_end};
-use super::declaration::misfits;
+use super::declaration::groups;
+use super::grammar::{self, Grammar, misfit};
 use super::instruction::plain_operands;
 use super::{
     Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
@@ -291,6 +292,7 @@ impl<'t> Parser<'t> {
             TokenKind::Punct([b'{', 0]) => self.open_block(),
             TokenKind::Punct([b'}', 0]) => self.close(),
             TokenKind::Punct([b';', 0]) => {
+                self.error(ErrorKind::Unexpected(Expected::MNEMONIC), token.span());
                 self.at += 1;
                 self.add(EntryKind::Empty, first);
             }
@@ -517,7 +519,7 @@ impl<'t> Parser<'t> {
         // A prototype may have names behind a type, and behind a `)`.
         let is_prototype = self.word(token) == ".callprototype";
         let (mut body, mut parens) = (false, 0usize);
-        loop {
+        let is_whole = loop {
             let Some(next) = self.peek() else {
                 let is_ended = match &directive {
                     Directive::Bare(_) => true,
@@ -527,11 +529,11 @@ impl<'t> Parser<'t> {
                 if !is_ended {
                     self.missing_semicolon();
                 }
-                break;
+                break is_ended;
             };
             if matches!(next.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString) {
                 self.at += 1;
-                break;
+                break false;
             }
             match next.kind() {
                 TokenKind::Punct([b'(', 0]) => parens += 1,
@@ -543,24 +545,28 @@ impl<'t> Parser<'t> {
                 && self.cuts_off(next, if is_prototype { self.at } else { first + 1 })
             {
                 self.missing_semicolon();
-                break;
+                break false;
             }
             match directive.step(next.kind(), self.word(next)) {
                 Step::Inside => self.at += 1,
                 Step::Last => {
                     self.at += 1;
-                    break;
+                    break true;
                 }
                 Step::Body => {
                     body = true;
-                    break;
+                    break true;
                 }
-                Step::After => break,
+                Step::After => break true,
                 Step::Cut => {
                     self.missing_semicolon();
-                    break;
+                    break false;
                 }
             }
+        };
+        // A statement that is cut off has its error.
+        if is_whole {
+            self.require_grammar(&directive, first);
         }
         match directive {
             Directive::Declaration(declaration) if declaration.is_header() => {
@@ -573,9 +579,6 @@ impl<'t> Parser<'t> {
                     self.at = end;
                 }
                 self.add(EntryKind::Function, first);
-                for span in misfits(self.source, &self.tokens[first..self.at]) {
-                    self.error(ErrorKind::Unexpected(Expected::NONE), span);
-                }
                 if body {
                     self.open.push(self.entries.len() as u32 - 1);
                     self.open_block();
@@ -583,17 +586,8 @@ impl<'t> Parser<'t> {
             }
             Directive::Declaration(_) => {
                 self.add(EntryKind::Declaration, first);
-                self.names(first);
             }
             _ => {
-                // A token that is cut has its own error.
-                let start = self.tokens[first].start();
-                let is_sound = self.errors.last().is_none_or(|it| it.span.start < start);
-                let mut read = self.tokens[first..self.at].iter();
-                if let Some(token) = read.find(|it| it.kind() == TokenKind::Unknown && is_sound) {
-                    let span = token.span();
-                    self.error(ErrorKind::Unexpected(Expected::NONE), span);
-                }
                 if body {
                     self.data();
                 }
@@ -613,50 +607,106 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reports what is wrong in the names of a declaration and their values.
+    /// Reports where a directive that starts at a token and ends here is no PTX.
+    fn require_grammar(&mut self, directive: &Directive<'t>, first: usize) {
+        let end = self.at;
+        match directive {
+            Directive::Declaration(declaration) if declaration.is_header() => {
+                self.require(first, end, grammar::header);
+                self.parameters(first);
+            }
+            Directive::Declaration(_) => self.names(first),
+            _ => match self.word(self.tokens[first]) {
+                ".file" => self.require(first, end, grammar::file),
+                ".loc" => self.require(first, end, grammar::loc),
+                ".pragma" => self.require(first, end, grammar::pragma),
+                ".alias" => self.require(first, end, grammar::alias),
+                ".branchtargets" | ".calltargets" => self.require(first, end, grammar::targets),
+                ".section" => self.require(first, end, grammar::section),
+                ".callprototype" => {
+                    self.require(first, end, grammar::prototype);
+                    self.parameters(first);
+                }
+                _ => self.require(first, end, grammar::unknown),
+            },
+        }
+    }
+
+    /// Reports the first token from `first` to before `end` that a grammar does not take there, or
+    /// that one is missing at the end.
+    fn require(&mut self, first: usize, end: usize, grammar: Grammar) {
+        let Some((left, expected)) = misfit(self.source, &self.tokens[first..end], grammar) else {
+            return;
+        };
+        let at = end - left;
+        let before = at.checked_sub(1).map_or(Span::at(0), |before| self.tokens[before].span());
+        let span = if left == 0 { Span::at(before.end) } else { self.tokens[at].span() };
+        // A token that is cut has its own error.
+        if before.len() != Token::MAX_LEN || before.end != span.start {
+            self.error(ErrorKind::Unexpected(expected), span);
+        }
+    }
+
+    /// Does so for each part between commas.
+    fn require_each(&mut self, first: usize, end: usize, grammar: Grammar) {
+        let (mut start, mut depth) = (first, 0usize);
+        for at in first..end {
+            match self.tokens[at].kind() {
+                TokenKind::Punct([b'[' | b'{' | b'(', 0]) => depth += 1,
+                TokenKind::Punct([b']' | b'}' | b')', 0]) => depth = depth.saturating_sub(1),
+                TokenKind::Punct([b',', 0]) if depth == 0 => {
+                    self.require(start, at, grammar);
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        if first < end {
+            self.require(start, end, grammar);
+        }
+    }
+
+    fn parameters(&mut self, first: usize) {
+        for group in groups(self.source, &self.tokens[first..self.at]) {
+            self.require_each(first + group.start, first + group.end, grammar::parameter);
+        }
+    }
+
+    /// Reports what is wrong in a declaration of names, and in their values.
     fn names(&mut self, first: usize) {
         let declaration = Declaration::new(self.source, &self.tokens[first..self.at]);
-        let mut error = |expected, span| {
-            self.errors.push(Error { kind: ErrorKind::Unexpected(expected), span });
-        };
-        for (piece, name) in declaration.pieces() {
-            let Some(name) = name else {
-                let place = piece.tokens().first().map_or(piece.span(), |token| token.span());
-                error(Expected::NONE, place);
-                continue;
-            };
-            if let Some(span) = name.misfit() {
-                error(Expected::NONE, span);
-            }
-            if let Some(value) = name.value()
-                && plain_operands(value.tokens()).is_none_or(|it| it == 0)
+        let names = first + declaration.words().len();
+        // Without the `;`.
+        let end = self.at - 1;
+        let is_local = !self.open.is_empty();
+        self.require(first, names, if is_local { grammar::local_words } else { grammar::words });
+        self.require_each(names, end, grammar::name);
+        let declaration = Declaration::new(self.source, &self.tokens[first..self.at]);
+        for value in declaration.names().filter_map(|name| name.value()) {
+            if plain_operands(value.tokens()).is_none_or(|it| it == 0)
                 && let OperandKind::Malformed(expected) = value.kind()
             {
-                error(expected, value.stop());
+                let kind = ErrorKind::Unexpected(expected);
+                self.errors.push(Error { kind, span: value.stop() });
             }
         }
     }
 
     /// `{ … }` of a section: data without `;`.
     fn data(&mut self) {
+        let first = self.at + 1;
         let mut open: Vec<Span> = Vec::new();
         while let Some(token) = self.peek() {
             self.at += 1;
             match token.kind() {
-                TokenKind::Ident
-                | TokenKind::Dot
-                | TokenKind::Number
-                | TokenKind::Punct([b':' | b',' | b'+' | b'-', 0])
-                | TokenKind::UnclosedComment
-                | TokenKind::UnclosedString => {}
                 TokenKind::Punct([b'{', 0]) => open.push(token.span()),
                 TokenKind::Punct([b'}', 0]) => {
                     open.pop();
                     if open.is_empty() {
-                        return;
+                        return self.require(first, self.at - 1, grammar::data);
                     }
                 }
-                _ => self.error(ErrorKind::Unexpected(Expected::NONE), token.span()),
+                _ => {}
             }
         }
         for brace in open {

@@ -1,0 +1,339 @@
+//! The grammar of declarations and directives, over their tokens.
+//!
+//! The parser decides where a statement ends, whatever it holds. This finds the first place in the
+//! statement where PTX does not go on. A dotted word that vptx does not know may be a type, or an
+//! attribute of a header.
+
+use nom::branch::alt;
+use nom::combinator::{cut, eof, opt};
+use nom::multi::{many0_count, many1_count};
+use nom::sequence::{delimited, pair, preceded, terminated};
+use nom::{IResult, Parser};
+
+use super::super::constant::integer_literal;
+use super::super::grammar::{Expected, Failure, Tokens, kind, punct};
+use super::super::lexer::{Token, TokenKind};
+
+/// The tokens of a statement, or of a part of it.
+type Input<'t> = Tokens<'t, 't>;
+
+/// The tokens behind those that a parser took.
+type Rest<'t> = IResult<Input<'t>, (), Failure>;
+
+/// What the tokens have to be.
+pub(super) type Grammar = for<'t> fn(Input<'t>) -> Rest<'t>;
+
+const LINKAGE: &[&str] = &[".visible", ".extern", ".weak", ".common"];
+const SPACES: &[&str] =
+    &[".reg", ".param", ".global", ".shared", ".local", ".const", ".tex", ".sreg"];
+const VECTORS: &[&str] = &[".v2", ".v4", ".v8"];
+
+/// A word behind the parameters of a function, and how many numbers follow it.
+struct Attribute {
+    name: &'static str,
+    least: usize,
+    most: usize,
+}
+
+const fn attribute_with(name: &'static str, least: usize, most: usize) -> Attribute {
+    Attribute { name, least, most }
+}
+
+const OF_KERNELS: &[Attribute] = &[
+    attribute_with(".maxntid", 1, 3),
+    attribute_with(".reqntid", 1, 3),
+    attribute_with(".maxnreg", 1, 1),
+    attribute_with(".minnctapersm", 1, 1),
+    attribute_with(".maxnctapersm", 1, 1),
+    attribute_with(".reqnctapercluster", 1, 3),
+    attribute_with(".maxclusterrank", 1, 1),
+    attribute_with(".explicitcluster", 0, 0),
+    attribute_with(".blocksareclusters", 0, 0),
+];
+const OF_DEVICE_FUNCTIONS: &[Attribute] = &[
+    attribute_with(".noreturn", 0, 0),
+    attribute_with(".abi_preserve", 1, 1),
+    attribute_with(".abi_preserve_control", 1, 1),
+];
+
+/// The first place where some tokens are not what a grammar takes: the number of tokens left there,
+/// and what may stand there.
+pub(super) fn misfit(
+    source: &str,
+    tokens: &[Token],
+    grammar: Grammar,
+) -> Option<(usize, Expected)> {
+    match terminated(grammar, eof).parse(Tokens::new(source, tokens)) {
+        Ok(_) => None,
+        Err(nom::Err::Error(failure) | nom::Err::Failure(failure)) => {
+            Some((failure.left, failure.expected))
+        }
+        Err(nom::Err::Incomplete(_)) => unreachable!("no streaming parser is used"),
+    }
+}
+
+/// The words before the names outside of a function: `.visible .global .align 8 .v2 .f32`.
+pub(super) fn words(input: Input<'_>) -> Rest<'_> {
+    preceded(opt(dotted(LINKAGE)), local_words).parse(input)
+}
+
+/// The words before the names inside a function.
+pub(super) fn local_words(input: Input<'_>) -> Rest<'_> {
+    (many1_count(specifier), opt(dotted(VECTORS)), ty).map(drop).parse(input)
+}
+
+/// A name, with any value: `a`, `%r<10>`, `a[][4] = …`.
+pub(super) fn name(input: Input<'_>) -> Rest<'_> {
+    let range = delimited(punct(b'<'), cut(integer), cut(punct(b'>')));
+    let first = delimited(punct(b'['), opt(integer), cut(punct(b']')));
+    let dimension = delimited(punct(b'['), cut(integer), cut(punct(b']')));
+    let dimensions = pair(first, many0_count(dimension)).map(drop);
+    let value = pair(punct(b'='), many0_count(part_of_value));
+    (identifier, opt(alt((range, dimensions))), opt(value)).map(drop).parse(input)
+}
+
+/// A token of a value, or a cast: no other words with a dot are in a value.
+fn part_of_value(input: Input<'_>) -> Rest<'_> {
+    let cast = delimited(punct(b'('), dotted(&[".s64", ".u64"]), punct(b')')).map(drop);
+    alt((cast, other_than(TokenKind::Dot))).parse(input)
+}
+
+/// A parameter or a result: `.param .u64 .ptr .global .align 8 p`, `.reg .b32 r`.
+pub(super) fn parameter(input: Input<'_>) -> Rest<'_> {
+    // `_` in a prototype.
+    let name = kind(TokenKind::Ident, Expected::NAME);
+    let pointer = (dotted(&[".ptr"]), opt(dotted(SPACES)), opt(align));
+    let size = delimited(punct(b'['), opt(integer), cut(punct(b']')));
+    (many1_count(specifier), opt(dotted(VECTORS)), ty, opt(pointer), name, opt(size))
+        .map(drop)
+        .parse(input)
+}
+
+/// The header of a kernel or of a function, whatever stands between its parentheses.
+pub(super) fn header(input: Input<'_>) -> Rest<'_> {
+    let pragma = (dotted(&[".pragma"]), cut(strings), cut(punct(b';')));
+    let kernel = (
+        dotted(&[".entry"]),
+        cut(identifier),
+        opt(group),
+        many0_count(alt((pragma.map(drop), attribute_of(OF_KERNELS, OF_DEVICE_FUNCTIONS)))),
+    );
+    let function = (
+        dotted(&[".func"]),
+        many0_count(attribute),
+        opt(group),
+        cut(identifier),
+        opt(group),
+        many0_count(attribute_of(OF_DEVICE_FUNCTIONS, OF_KERNELS)),
+    );
+    let function = alt((kernel.map(drop), function.map(drop)));
+    (opt(dotted(LINKAGE)), function, opt(punct(b';'))).map(drop).parse(input)
+}
+
+/// `.callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;`
+pub(super) fn prototype(input: Input<'_>) -> Rest<'_> {
+    let name = word(TokenKind::Ident, Expected::NAME, |text| text == "_");
+    let attributes = many0_count(attribute_of(OF_DEVICE_FUNCTIONS, OF_KERNELS));
+    (any, opt(group), name, opt(group), attributes, punct(b';')).map(drop).parse(input)
+}
+
+/// `.branchtargets a, b;`, `.calltargets f, g;`
+pub(super) fn targets(input: Input<'_>) -> Rest<'_> {
+    (any, list(identifier), punct(b';')).map(drop).parse(input)
+}
+
+/// `.alias a, b;`
+pub(super) fn alias(input: Input<'_>) -> Rest<'_> {
+    (any, identifier, comma, identifier, punct(b';')).map(drop).parse(input)
+}
+
+/// `.pragma "a", "b";`
+pub(super) fn pragma(input: Input<'_>) -> Rest<'_> {
+    (any, strings, punct(b';')).map(drop).parse(input)
+}
+
+/// `.file 1 "a.cu", 2, 3`
+pub(super) fn file(input: Input<'_>) -> Rest<'_> {
+    let stamps = (comma, cut(integer), opt((comma, cut(integer))));
+    (any, integer, string, opt(stamps)).map(drop).parse(input)
+}
+
+/// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`
+pub(super) fn loc(input: Input<'_>) -> Rest<'_> {
+    let place = || (integer, integer, integer);
+    let exact = |text| word(TokenKind::Ident, Expected::NONE, move |it| it == text);
+    let offset = preceded(punct(b'+'), cut(integer));
+    let inlined =
+        (exact("function_name"), identifier, opt(offset), comma, exact("inlined_at"), place());
+    (any, place(), opt(preceded(comma, cut(inlined)))).map(drop).parse(input)
+}
+
+/// `.section .debug_info`, before its `{`.
+pub(super) fn section(input: Input<'_>) -> Rest<'_> {
+    pair(any, dotted_word).map(drop).parse(input)
+}
+
+/// A directive of an unknown kind, and what its reader has checked already.
+pub(super) fn unknown(input: Input<'_>) -> Rest<'_> {
+    many0_count(other_than(TokenKind::Unknown)).map(drop).parse(input)
+}
+
+/// The data of a section: `a: .b8 1, 2 .b32 a+4`
+pub(super) fn data(input: Input<'_>) -> Rest<'_> {
+    let label = pair(identifier, punct(b':')).map(drop);
+    let values = pair(dotted_word, cut(list(datum))).map(drop);
+    many0_count(alt((label, values))).map(drop).parse(input)
+}
+
+/// A value in the data of a section: `-4`, `a+4`, `a-b`, `.debug_info+4`.
+fn datum(input: Input<'_>) -> Rest<'_> {
+    let sign = || alt((punct(b'+'), punct(b'-')));
+    let part = || alt((number, identifier, dotted_word));
+    (opt(punct(b'-')), part(), many0_count(pair(sign(), cut(part())))).map(drop).parse(input)
+}
+
+/// A word before the vector and the type, in any order: a state space, `.align 8`, `.attribute(…)`.
+fn specifier(input: Input<'_>) -> Rest<'_> {
+    // `.const[2]`
+    let bank = delimited(punct(b'['), cut(integer), cut(punct(b']')));
+    let space = pair(dotted(SPACES), opt(bank)).map(drop);
+    alt((space, align, attribute)).parse(input)
+}
+
+fn align(input: Input<'_>) -> Rest<'_> {
+    pair(dotted(&[".align"]), cut(integer)).map(drop).parse(input)
+}
+
+/// `.attribute(.managed, .unified(1, 2))`
+fn attribute(input: Input<'_>) -> Rest<'_> {
+    fn one(input: Input<'_>) -> Rest<'_> {
+        let numbers = delimited(punct(b'('), cut(list(integer)), cut(punct(b')')));
+        pair(dotted_word, opt(numbers)).map(drop).parse(input)
+    }
+    let all = delimited(cut(punct(b'(')), cut(list(one)), cut(punct(b')')));
+    pair(dotted(&[".attribute"]), all).map(drop).parse(input)
+}
+
+/// `.maxntid 128, 1, 1` behind the parameters: an attribute of one kind of function, or one that is
+/// of neither kind.
+fn attribute_of<'t>(
+    own: &'static [Attribute],
+    other: &'static [Attribute],
+) -> impl Parser<Input<'t>, Output = (), Error = Failure> {
+    move |input: Input<'t>| {
+        let (mut rest, token) = word(TokenKind::Dot, Expected::NONE, is_word).parse(input)?;
+        let named = |attribute: &&Attribute| attribute.name == input.text(token);
+        if other.iter().any(|attribute| named(&attribute)) {
+            return Err(input.expected(Expected::NONE));
+        }
+        let known = own.iter().find(named);
+        let (least, most) = known.map_or((0, usize::MAX), |it| (it.least, it.most));
+        for count in 0..most {
+            match alt((integer, string)).parse(rest) {
+                Ok((after, ())) => rest = after,
+                Err(_) if count == 0 && least == 0 => break,
+                Err(nom::Err::Error(it)) => return Err(nom::Err::Failure(it)),
+                Err(it) => return Err(it),
+            }
+            let is_followed = rest.first().is_some_and(|next| next.is(b',')) && count + 1 < most;
+            if !is_followed {
+                break;
+            }
+            rest = rest.skip(1);
+        }
+        Ok((rest, ()))
+    }
+}
+
+/// What stands between parentheses, and the parentheses.
+fn group(input: Input<'_>) -> Rest<'_> {
+    let inside = |input: Input<'_>| input.first().is_some_and(|token| !token.is(b')'));
+    let (mut rest, _) = punct(b'(').parse(input)?;
+    while inside(rest) {
+        rest = rest.skip(1);
+    }
+    punct(b')').map(drop).parse(rest)
+}
+
+fn ty(input: Input<'_>) -> Rest<'_> {
+    let is_type = |text: &str| {
+        let others = [LINKAGE, SPACES, VECTORS, &[".align", ".attribute", ".ptr"]];
+        !others.iter().any(|words| words.contains(&text))
+    };
+    word(TokenKind::Dot, Expected::TYPE, is_type).map(drop).parse(input)
+}
+
+fn identifier(input: Input<'_>) -> Rest<'_> {
+    let is_name = |text: &str| !matches!(text, "_" | "WARP_SZ");
+    word(TokenKind::Ident, Expected::NAME, is_name).map(drop).parse(input)
+}
+
+fn strings(input: Input<'_>) -> Rest<'_> {
+    list(string).parse(input)
+}
+
+fn string(input: Input<'_>) -> Rest<'_> {
+    kind(TokenKind::Str, Expected::STRING).map(drop).parse(input)
+}
+
+/// An integer, or the constant that stands for 32.
+fn integer(input: Input<'_>) -> Rest<'_> {
+    let constant = word(TokenKind::Ident, Expected::NUMBER, |text| text == "WARP_SZ");
+    alt((number, constant.map(drop))).parse(input)
+}
+
+fn number(input: Input<'_>) -> Rest<'_> {
+    let is_integer = |text: &str| integer_literal(text).is_some();
+    word(TokenKind::Number, Expected::NUMBER, is_integer).map(drop).parse(input)
+}
+
+fn comma(input: Input<'_>) -> Rest<'_> {
+    kind(TokenKind::Punct([b',', 0]), Expected::COMMA).map(drop).parse(input)
+}
+
+fn any(input: Input<'_>) -> Rest<'_> {
+    Ok((input.skip(1), ()))
+}
+
+/// A token of any other kind.
+fn other_than<'t>(kind: TokenKind) -> impl Parser<Input<'t>, Output = (), Error = Failure> {
+    move |input: Input<'t>| match input.first() {
+        Some(token) if token.kind() != kind => Ok((input.skip(1), ())),
+        _ => Err(input.expected(Expected::NONE)),
+    }
+}
+
+/// One or more items with commas between them.
+fn list<'t>(
+    item: fn(Input<'t>) -> Rest<'t>,
+) -> impl Parser<Input<'t>, Output = (), Error = Failure> {
+    pair(item, many0_count(preceded(punct(b','), cut(item)))).map(drop)
+}
+
+/// Any word with a dot.
+fn dotted_word(input: Input<'_>) -> Rest<'_> {
+    word(TokenKind::Dot, Expected::NONE, is_word).map(drop).parse(input)
+}
+
+fn is_word(text: &str) -> bool {
+    text.len() > 1
+}
+
+fn dotted<'t>(
+    words: &'static [&'static str],
+) -> impl Parser<Input<'t>, Output = Token, Error = Failure> {
+    word(TokenKind::Dot, Expected::NONE, |text| words.contains(&text))
+}
+
+fn word<'t>(
+    wanted: TokenKind,
+    expected: Expected,
+    fits: impl Fn(&str) -> bool,
+) -> impl Parser<Input<'t>, Output = Token, Error = Failure> {
+    move |input: Input<'t>| match input.first() {
+        Some(token) if token.kind() == wanted && fits(input.text(token)) => {
+            Ok((input.skip(1), token))
+        }
+        _ => Err(input.expected(expected)),
+    }
+}

@@ -1,0 +1,105 @@
+//! Compares the errors of the tree in declarations and directives with the real ptxas.
+//!
+//! `cargo xtask syntax-agree` runs it.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::ptxas::Scratch;
+use crate::support::random::Random;
+use crate::support::setting;
+use crate::support::statements::{Recorded, Verdict, module, recorded};
+use vptx::syntax::parse;
+
+const DEFAULT_SEED: u64 = 0x5eed_0051;
+
+/// Tokens that a change may write.
+const TOKENS: [&str; 23] = [
+    "a", ".b32", ",", ";", "[", "]", "(", ")", "4", "=", "{", "}", "<", ">", "+", "-", ":", "|",
+    "!", "@", ".align", "\"s\"", "1.5",
+];
+
+/// Leaves out, adds, replaces or repeats a token or two.
+fn changed(rng: &mut Random, text: &str) -> String {
+    let tree = parse(text);
+    let mut tokens: Vec<&str> = tree.tokens().iter().map(|it| it.span().text(text)).collect();
+    for _ in 0..1 + rng.below(5) / 4 {
+        let at = rng.below(tokens.len());
+        match rng.below(4) {
+            0 if tokens.len() > 1 => drop(tokens.remove(at)),
+            1 => tokens.insert(at, *rng.pick(&TOKENS)),
+            2 => tokens[at] = *rng.pick(&TOKENS),
+            _ => tokens.insert(at, tokens[rng.below(tokens.len())]),
+        }
+    }
+    tokens.join(" ")
+}
+
+#[test]
+#[ignore = "needs ptxas"]
+fn errors_of_declarations_agree_with_ptxas() {
+    let folder = std::env::var("VPTX_CUDA_DIR").unwrap_or_else(|_| ".cuda".into());
+    let ptxas = std::path::Path::new(&folder).join("bin/ptxas-13.5");
+    assert!(ptxas.is_file(), "{} is missing: run scripts/cuda-tools", ptxas.display());
+    let count = setting("VPTX_LIVE_COUNT", 2000) as usize;
+    let seed = setting("VPTX_LIVE_SEED", DEFAULT_SEED);
+    let scratch = Scratch::new();
+    let all: Vec<Recorded> = recorded().collect();
+    let legal: Vec<&Recorded> = all.iter().filter(|it| it.verdict == Verdict::Legal).collect();
+    let next = AtomicUsize::new(0);
+    let (accepted, syntax, unseen) =
+        (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = |thread: usize| {
+        let file = scratch.file(&format!("syntax-{thread}"));
+        // Whether ptxas takes a text; none if it stops at something else than the syntax.
+        let asked = |source: &str| {
+            std::fs::write(&file, source).expect("the scratch folder is writable");
+            let mut command = Command::new(&ptxas);
+            command.arg("-arch=sm_90").arg(&file).args(["-o", "/dev/null"]);
+            let output = command.output().expect("ptxas starts");
+            let is_syntax = String::from_utf8_lossy(&output.stderr).contains("syntax error");
+            (output.status.success() || is_syntax).then_some(output.status.success())
+        };
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if let Some(row) = all.get(number) {
+                let source = module(row.is_local, row.text);
+                assert_eq!(asked(&source), Some(row.verdict == Verdict::Legal), "{row:?}");
+                continue;
+            }
+            if number >= all.len() + count {
+                return;
+            }
+            let mut rng = Random::of_case(seed, number as u64);
+            let row = rng.pick(&legal);
+            let text = changed(&mut rng, row.text);
+            let source = module(row.is_local, &text);
+            let is_sound = parse(&source).errors().is_empty();
+            match asked(&source) {
+                Some(true) => {
+                    assert!(is_sound, "{text}: {:?}", parse(&source).errors());
+                    accepted.fetch_add(1, Ordering::Relaxed);
+                }
+                Some(false) => {
+                    syntax.fetch_add(1, Ordering::Relaxed);
+                    unseen.fetch_add(usize::from(is_sound), Ordering::Relaxed);
+                }
+                None => {}
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let work = &work;
+            scope.spawn(move || work(thread));
+        }
+    });
+    let [accepted, syntax, unseen] =
+        [accepted, syntax, unseen].map(|it| it.load(Ordering::Relaxed));
+    println!(
+        "{count} changed statements: ptxas accepts {accepted}; it has syntax errors in {syntax}, \
+         and the tree has none in {unseen} of them"
+    );
+    // The tree takes a wrong word for an opcode, or for a type of a later version.
+    assert!(syntax > count / 2 && unseen < syntax / 15);
+}
