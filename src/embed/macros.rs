@@ -701,13 +701,18 @@ impl<'s> Macros<'s> {
     fn expand(&mut self, mut input: Vec<Token>, depth: usize) -> Tokens {
         let depth = depth.checked_sub(1).ok_or(Stopped)?;
         let mut output = Vec::new();
+        // Whether there is white space before the next word.
+        let mut gap = false;
         input.reverse();
         while let Some(mut token) = input.pop() {
             if let Kind::End(number) = token.kind {
                 self.active.remove(&number);
+                gap |= token.spaced;
                 continue;
             }
             self.pay(0)?;
+            token.spaced |= gap;
+            gap = false;
             let Some(number) = self.named(&token).filter(|_| !token.painted) else {
                 let text = self.text(&token);
                 let is_unclear = self.states.get(text) == Some(&State::Unclear);
@@ -737,8 +742,8 @@ impl<'s> Macros<'s> {
                 let list = self.arguments(&mut input, parameters, is_variadic)?;
                 arguments = list;
             }
-            let mut body = self.substitute(number, &token, &arguments, depth)?;
-            let end = Token { kind: Kind::End(number), made: Some(Rc::from("")), ..token };
+            let (mut body, spaced) = self.substitute(number, &token, &arguments, depth)?;
+            let end = Token { kind: Kind::End(number), made: Some(Rc::from("")), spaced, ..token };
             self.active.insert(number);
             input.push(end);
             input.extend(body.drain(..).rev());
@@ -788,20 +793,23 @@ impl<'s> Macros<'s> {
         (arguments.len() == parameters).then_some(arguments).ok_or(Stopped)
     }
 
-    /// The tokens of a macro's definition, with arguments in place of parameters.
+    /// The tokens of a macro's definition, with arguments in place of parameters, and whether there
+    /// is white space after the last token.
     fn substitute(
         &mut self,
         number: usize,
         name: &Token,
         arguments: &[Vec<Token>],
         depth: usize,
-    ) -> Tokens {
+    ) -> Result<(Vec<Token>, bool), Stopped> {
         let source = self.source;
         let mut expanded: Vec<Option<Vec<Token>>> = vec![None; arguments.len()];
         let mut output: Vec<Token> = Vec::new();
         let mut at = 0;
         let mut pasting = false;
         let mut left_is_empty = true;
+        // Whether empty arguments have white space before them.
+        let mut gap = false;
         loop {
             let definition = &self.definitions[number];
             let Some(token) = definition.body.get(at) else {
@@ -823,6 +831,8 @@ impl<'s> Macros<'s> {
             let is_variable =
                 |parameter| definition.is_variadic && parameter + 1 == arguments.len();
             token.place = name.place;
+            token.spaced = gap || token.spaced && !pasting;
+            let spaced = token.spaced;
             let mut operand = if definition.parameters.is_some() && is_mark(at, "#") {
                 let Some(Kind::Parameter(parameter)) =
                     definition.body.get(at + 1).map(|it| it.kind)
@@ -841,7 +851,7 @@ impl<'s> Macros<'s> {
                         output.pop();
                     }
                 }
-                let mut argument = if raw {
+                if raw {
                     arguments[parameter].clone()
                 } else if let Some(done) = &expanded[parameter] {
                     done.clone()
@@ -849,15 +859,15 @@ impl<'s> Macros<'s> {
                     let done = self.expand(arguments[parameter].clone(), depth)?;
                     expanded[parameter] = Some(done.clone());
                     done
-                };
-                if let Some(first) = argument.first_mut() {
-                    first.spaced = token.spaced;
                 }
-                argument
             } else {
                 vec![token]
             };
             at += 1;
+            gap = spaced && operand.is_empty();
+            if let Some(first) = operand.first_mut() {
+                first.spaced = spaced;
+            }
             for _ in &operand {
                 self.pay(0)?;
             }
@@ -871,8 +881,10 @@ impl<'s> Macros<'s> {
         }
         if let Some(first) = output.first_mut() {
             first.spaced = name.spaced;
+        } else {
+            gap = name.spaced;
         }
-        Ok(output)
+        Ok((output, gap))
     }
 
     fn pasted(&mut self, left: &Token, right: &Token) -> Result<Token, Stopped> {

@@ -2123,6 +2123,12 @@ fn equivalences_by_hand() {
             yes,
         ),
         ("@q add.u32 c, a, b;", "@q add.u32 c, b, a;", yes),
+        // Without its condition a statement leaves the old value.
+        ("@q mov.b32 c, a;", "selp.b32 c, a, c, q;", yes),
+        ("@!q mov.b32 c, a;", "selp.b32 c, c, a, q;", yes),
+        ("@!q mov.b32 c, a;", "selp.b32 c, a, c, q;", no),
+        ("@q vadd.u32.u32.u32 c, a, b;", "add.u32 e, a, b; selp.b32 c, e, c, q;", yes),
+        ("@!q vadd.u32.u32.u32 c, a, b;", "add.u32 e, a, b; selp.b32 c, c, e, q;", yes),
         // The largest power of two that is a signed word. The next one is negative.
         (
             "mul.wide.s32 w, a, 1073741824; cvt.u32.u64 c, w;",

@@ -51,6 +51,19 @@ fn a_finding_points_to_the_use_and_to_the_definition() {
     assert!(finding.fixes.is_empty());
 }
 
+/// The words of an argument are one text, as they stand in the use.
+#[test]
+fn a_finding_points_to_all_words_of_an_argument() {
+    for words in ["adx.s32", "adx.s32 .s32"] {
+        let source = format!(
+            "#define OP(op) asm(\"v\" #op \".s32.s32 %0, %1, %2;\" {OPERANDS})\nOP({words});"
+        );
+        let findings = found(&source);
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(finding.span.text(&source), words);
+    }
+}
+
 #[test]
 fn each_text_counts_once() {
     let source = format!("{VADD}VADD(adx, d, a, b); VADD(adx, x, y, z); VADD(ady, d, a, b);");
@@ -120,6 +133,40 @@ fn nothing_unknown_is_judged() {
 
 /// A number of the preprocessor goes on after its point, so a parameter does not replace the rest:
 /// C++, [lex.ppnumber].
+/// The text of each use, as `gcc -E` writes it. White space before an empty argument, or before a
+/// macro without words, separates the words around it.
+#[test]
+fn what_is_empty_separates_and_joins_words() {
+    let text = "#define STR_(...) #__VA_ARGS__\n#define STR(...) STR_(__VA_ARGS__)\n#define E\n\
+                #define id(x) x\n#define tight(a, b, c) a ## b ## c\n#define loose(a, b, c) a b##c\n";
+    for (used, expected) in [
+        ("tight(u,,32)", "u32"),
+        ("tight(,u,32)", "u32"),
+        ("tight(u,32,)", "u32"),
+        ("tight(,,u32)", "u32"),
+        ("tight(u32,,)", "u32"),
+        ("loose(u,,32)", "u 32"),
+        ("loose(,u,32)", "u32"),
+        ("loose(,,u32)", "u32"),
+        ("loose(u32,,)", "u32"),
+        ("loose(u,,)32", "u 32"),
+        ("u id()32", "u 32"),
+        ("u E id()id(32)", "u 32"),
+        ("id(u)id()32", "u32"),
+        ("id(u)id(32)", "u32"),
+    ] {
+        let about = |ty: &str| {
+            let used = format!("asm(\"vadd.\" {ty} \".u32.u32 %0, %1, %2;\" {OPERANDS});");
+            let (count, findings) = check_counted(&format!("{text}{used}"), &options());
+            let messages = findings.into_iter().map(|it| it.message);
+            (count, messages.collect::<Vec<_>>())
+        };
+        let made = about(&format!("STR({used})"));
+        assert_eq!(made, about(&format!("\"{expected}\"")), "{used}");
+        assert_eq!(made.1.is_empty(), expected == "u32", "{used}: {made:?}");
+    }
+}
+
 #[test]
 fn parts_of_numbers_are_not_replaced() {
     let strings = "#define STR_(x) #x\n#define STR(x) STR_(x)\n";

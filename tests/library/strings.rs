@@ -145,6 +145,8 @@ fn texts_that_a_program_completes_are_not_judged() {
         (Language::Python, format!("ptx = ({} + more)\n", in_literals("\n"))),
         (Language::Python, format!("\"\"\"{lines}\"\"\"\n")),
         (Language::Rust, format!("format!(r#\"{}\"#)", filled("{arch}"))),
+        (Language::Rust, format!("concat!(r#\"{lines}\"#, MORE)")),
+        (Language::Rust, format!("concat! ( r#\"{lines}\"#, MORE)")),
         (Language::Rust, format!("let ptx = r#\"{}\"#.replace(a, b);", filled("{arch}"))),
         (Language::Julia, format!("ptx = \"\"\"{}\"\"\"\n", filled("$arch"))),
         // These strings are not PTX.

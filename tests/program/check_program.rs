@@ -611,6 +611,10 @@ fn reports_fit_the_terminal() {
     for columns in ["", "wide"] {
         assert_eq!(with_variables(&folder.0, &["check"], &[("COLUMNS", columns)]), usual);
     }
+    // A report has at least 40 columns, and at most 160.
+    let of = |columns: &str| with_variables(&folder.0, &["check"], &[("COLUMNS", columns)]);
+    assert_eq!([of("0"), of("39")], [of("40"), of("40")]);
+    assert_eq!([of("161"), of("9999")], [of("160"), of("160")]);
 }
 
 #[test]

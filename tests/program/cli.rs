@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::fixtures::{BAD, GOOD, ODD, schema};
-use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
+use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in, without_colours};
 use crate::support::{fixture, is_about_asm};
 use serde_json::Value;
 use vptx::diagnostic::{CustomRule, Severity};
@@ -275,17 +275,7 @@ fn colours_only_where_wanted() {
     assert!(!plain.contains('\x1b'));
     let colored = vptx(&["check", "--color", "always", "-"], BAD).stdout;
     assert!(colored.contains("\x1b["));
-    let mut stripped = String::new();
-    let mut escape = false;
-    for c in colored.chars() {
-        match c {
-            '\x1b' => escape = true,
-            'm' if escape => escape = false,
-            c if !escape => stripped.push(c),
-            _ => {}
-        }
-    }
-    assert_eq!(stripped, plain);
+    assert_eq!(without_colours(&colored), plain);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::fixtures;
 use crate::support::fatbin::{fat_binary, library, lz4, plain, zip, zstd};
-use crate::support::program::{Folder, Run, output_in, vptx, vptx_in};
+use crate::support::program::{Folder, Run, output_in, vptx, vptx_in, without_colours};
 
 const BEFORE: &str = "fixtures/readme/before.ptx";
 const AFTER: &str = "fixtures/readme/after.ptx";
@@ -107,6 +107,8 @@ fn colours_mark_the_words_that_differ() {
         })
     };
     assert!(is_marked("1") && is_marked("20"), "{:?}", run.stdout);
+    let plain = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+    assert_eq!(without_colours(&run.stdout), plain.stdout);
 }
 
 #[test]

@@ -531,6 +531,7 @@ fn a_full_disk_is_told() {
         &["rewrite", "fixtures/ptx/hand/one_line.ptx"],
         &["check", "fixtures/ptx/hand/one_line.ptx"],
         &["fmt", "--diff", "fixtures/ptx/hand/one_line.ptx"],
+        &["conformance", "--count", "1"],
     ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_vptx"))

@@ -327,6 +327,12 @@ fn standard_input_is_recognised() {
             assert!(run.stderr.contains("`<stdin>` is source code"), "{}", run.stderr);
         }
     }
+    // What stands in a string is no statement, whatever stands before the string.
+    for before in ["f(", "folder/", "1 /", "/* \" */", "1'000 + ", "'\\'' + ", "R"] {
+        let source = format!("#include <a.h>\nx = {before}\"(; vadd.u32.u32 d, a, b; )\";\n");
+        let run = check(&folder, &["-"], &source);
+        assert_eq!((run.status, found(&run).len()), (0, 0), "{source}: {}", run.stderr);
+    }
     // On standard input, bare statements are checked; some have errors.
     for (bare, codes) in [
         ("vadd.u32.u32.u32 d, a, b;\n", &[][..]),

@@ -175,6 +175,13 @@ fn fmt_writes_the_same() {
             let again = vptx_in(&folder.0, &["fmt", "--check", "--quiet", "a.ptx"], b"");
             assert_eq!((again.status, again.stdout.as_str()), (0, ""), "{name}: formatted");
         }
+        if name == "plain" {
+            let written = || fs::metadata(&path).unwrap().modified().unwrap();
+            let before = written();
+            let again = vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
+            assert_eq!((again.status, again.stderr.as_str()), (0, "1 file unchanged\n"));
+            assert_eq!(written(), before, "a formatted file is not written");
+        }
     }
 }
 

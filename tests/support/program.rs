@@ -25,6 +25,16 @@ impl Run {
     }
 }
 
+/// A text without escapes for colours.
+pub(crate) fn without_colours(text: &str) -> String {
+    let mut pieces = text.split('\x1b');
+    let first = pieces.next().unwrap_or_default().to_string();
+    pieces.fold(first, |plain, piece| {
+        let (_, rest) = piece.split_once('m').expect(piece);
+        plain + rest
+    })
+}
+
 /// Starts the program in a folder, with pipes and 80 columns.
 pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
     start_with(folder, arguments, &[])
