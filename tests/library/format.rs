@@ -290,6 +290,16 @@ fn comments_stay_where_they_belong() {
             ".global .u32 t[2] = { // t\n1, // one\n2};",
             ".global .u32 t[2] = { // t\n    1, // one\n    2\n};\n",
         ),
+        // Whatever the last line of a value ends with, the brace starts the next line.
+        (".global .u32 t[2] = {1, 2 // two\n};", ".global .u32 t[2] = {\n    1, 2 // two\n};\n"),
+        (
+            ".global .u32 t[2] = {1, // one\n\n// none\n}, u = {// empty\n};",
+            ".global .u32 t[2] = {\n    1, // one\n    // none\n}, u = { // empty\n};\n",
+        ),
+        (
+            ".global .u32 t[2] = {1, // one\n2 /* two */ };",
+            ".global .u32 t[2] = {\n    1, // one\n    2 /* two */\n};\n",
+        ),
         ("/* a\r\n b */\r\nret;\r\n", "/* a\n b */\nret;\n"),
     ] {
         assert_eq!(formatted(before), after, "{before}");
