@@ -93,6 +93,15 @@ fn laws(name: &str, source: &str, options: &FormatOptions) {
             assert_eq!(line, line.trim_ascii_end(), "{name}: blanks at the end of a line");
         }
         assert!(!once.contains("\n\n\n"), "{name}: two blank lines");
+        // Lines of a block comment stay as they are, and so does what a suppression is about.
+        if !source.contains("/*") && !source.contains("vptx: ignore") {
+            let blank = |text: &str| text.lines().filter(|it| it.trim_ascii().is_empty()).count();
+            assert!(blank(&once) <= blank(source), "{name}: a new blank line in {once}");
+            for line in once.lines() {
+                let indent = line.len() - line.trim_ascii_start().len();
+                assert_eq!(indent % options.indent_width, 0, "{name}: {line}");
+            }
+        }
     }
     assert!(once.is_empty() || once.ends_with('\n'), "{name}: the last line ends");
 }
