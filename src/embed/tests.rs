@@ -40,6 +40,7 @@ fn statements_are_found_as_compilers_find_them() {
         "#if 00\nasm(\"x\");\n#endif",
         r#"f("asm(\"a\")", '"', 'a', '\'', u8'"', L'"'); asm("x");"#,
         r#"int a = 1'000'000, b = 0xA'B'C; asm("x"); char c = '"';"#,
+        r#"int a = 0xA'B; asm("x"); char c = '"';"#,
         r#"auto s = R"(asm("a"))"; auto t = LR"q(asm("a")")q"; asm("x");"#,
         r#"auto s = FOUR"(asm("a"))"; asm("x");"#,
         "#error don't\nasm(\"x\");",

@@ -236,12 +236,6 @@ fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Acc
         }
         return;
     }
-    let access = match operand.tokens() {
-        [first, .., last] if first.is(b'[') && last.is(b']') && access == Access::Write => {
-            Access::Read
-        }
-        _ => access,
-    };
     if access != Access::Write {
         return each_word(operand, access, found);
     }
@@ -253,6 +247,7 @@ fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Acc
             elements.for_each(|element| names(&element, access, found));
             found(second, access);
         }
+        OperandKind::Address(_) => each_word(operand, Access::Read, found),
         OperandKind::Discard | OperandKind::Constant(_) | OperandKind::Text(_) => {}
         OperandKind::Malformed(_) => each_word(operand, Access::ReadWrite, found),
         _ => each_word(operand, access, found),

@@ -631,13 +631,13 @@ impl<'s> Layout<'s> {
                 braces = braces.saturating_sub(1);
             }
             if braces == 0 && piece.is(b'}') {
-                self.write_collected(spacing, broken);
-                if broken {
-                    self.pending = Break::None;
-                    self.break_line(self.level);
+                if !self.statement.is_empty() {
+                    self.write_collected(spacing, broken);
                 }
-                self.statement.push(piece);
-                break;
+                if broken {
+                    self.pending = Break::Forced;
+                }
+                return self.write_pieces(&[piece], spacing, self.level, false);
             }
             self.statement.push(piece);
             let opens = braces == 1 && piece.is(b'{') && !self.pieces.line_comment_follows();

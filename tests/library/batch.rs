@@ -238,6 +238,8 @@ fn lanes_take_one_kernel() {
         "vset4.u32.u32.lt.add d, a, b, c;",
         "vabsdiff2.u32.u32.u32.add d, a, b, c;",
         "vmax4.s32.s32.s32.add d.b20, a, b, c;",
+        "vavrg4.s32.s32.u32 d, a, b, c;",
+        "vavrg4.u32.u32.u32 d, a, b, c;",
         // The bytes of either source are in reverse order.
         "vadd4.u32.u32.u32 d, a.b0123, b, c;",
         "vadd4.u32.u32.u32 d, a, b.b4567, c;",
@@ -246,6 +248,30 @@ fn lanes_take_one_kernel() {
     ] {
         let instruction: Instruction = text.parse().expect("legal");
         assert_eq!(instruction.lower(Semantics::Manual).kernels(), 1, "{text}");
+    }
+}
+
+/// Half a sum and 1 is an average, for which there is a kernel. Half a sum and another number is not.
+#[test]
+fn sums_are_halved_as_they_are() {
+    let (a, b) = ([0, 1, 2, 0xffff, 0xffff], [0, 0, 3, 0xfffe, 0xffff]);
+    for more in 0..4 {
+        let mut builder = ProgramBuilder::new();
+        let [x, y] = [Input::A, Input::B].map(|input| {
+            let value = builder.input(input);
+            let half = Op::Extract { value, low: 0, width: 16, signed: false };
+            builder.push(half).expect("a half")
+        });
+        let [more_value, one] =
+            [more, 1].map(|it| builder.push(Op::Constant(it)).expect("a narrow constant"));
+        let sum = builder.push(Op::Add(x, y)).expect("a small sum");
+        let sum = builder.push(Op::Add(sum, more_value)).expect("a small sum");
+        let half = builder.push(Op::Shr(sum, one)).expect("a narrow shift");
+        let program = builder.finish(half).expect("a word");
+        let mut d = [0; 5];
+        program.eval_batch(&a, &b, &a, &mut d);
+        assert_eq!(d, [0, 1, 2, 3, 4].map(|at| (a[at] + b[at] + more as u32) / 2), "{program}");
+        assert!(program.kernels() > 0, "{program}");
     }
 }
 

@@ -93,6 +93,15 @@ fn laws(name: &str, source: &str, options: &FormatOptions) {
             assert_eq!(line, line.trim_ascii_end(), "{name}: blanks at the end of a line");
         }
         assert!(!once.contains("\n\n\n"), "{name}: two blank lines");
+        // Lines of a block comment stay as they are, and so does what a suppression is about.
+        if !source.contains("/*") && !source.contains("vptx: ignore") {
+            let blank = |text: &str| text.lines().filter(|it| it.trim_ascii().is_empty()).count();
+            assert!(blank(&once) <= blank(source), "{name}: a new blank line in {once}");
+            for line in once.lines() {
+                let indent = line.len() - line.trim_ascii_start().len();
+                assert_eq!(indent % options.indent_width, 0, "{name}: {line}");
+            }
+        }
     }
     assert!(once.is_empty() || once.ends_with('\n'), "{name}: the last line ends");
 }
@@ -289,6 +298,16 @@ fn comments_stay_where_they_belong() {
         (
             ".global .u32 t[2] = { // t\n1, // one\n2};",
             ".global .u32 t[2] = { // t\n    1, // one\n    2\n};\n",
+        ),
+        // Whatever the last line of a value ends with, the brace starts the next line.
+        (".global .u32 t[2] = {1, 2 // two\n};", ".global .u32 t[2] = {\n    1, 2 // two\n};\n"),
+        (
+            ".global .u32 t[2] = {1, // one\n\n// none\n}, u = {// empty\n};",
+            ".global .u32 t[2] = {\n    1, // one\n    // none\n}, u = { // empty\n};\n",
+        ),
+        (
+            ".global .u32 t[2] = {1, // one\n2 /* two */ };",
+            ".global .u32 t[2] = {\n    1, // one\n    2 /* two */\n};\n",
         ),
         ("/* a\r\n b */\r\nret;\r\n", "/* a\n b */\nret;\n"),
     ] {

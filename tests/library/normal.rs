@@ -145,6 +145,14 @@ fn numbers_after_a_kept_loc_have_one_spelling() {
     assert!(form.contains(".loc 1 0x2 3\n    mov.b32 %r1, 16;\n"), "{form}");
 }
 
+/// The new spelling of a number does not make one token of two. ptxas reads `4.e5` as a float, but
+/// objects to the `.e5` of `0x4.e5`.
+#[test]
+fn numbers_stay_apart_from_what_follows() {
+    let form = normal(".version 8.0\n.target sm_80\n.func f() { .reg .b32 a; mov.b32 a, 0x4.e5; }");
+    assert!(form.contains("mov.b32 %r1, 4 .e5;\n"), "{form}");
+}
+
 #[test]
 fn unused_labels_of_kept_sections_go() {
     let text = ".version 8.5\n.target sm_90\n.section .debug_info\n{\nL:\n.b8 1\n.b32 M\nM:\n\
@@ -201,6 +209,10 @@ fn the_same_said_otherwise() {
         (
             ".reg .b32 a; vadd4.u32.u32.u32.sat a.b3210, a.b3210, a.b7654, a;",
             ".reg .b32 a; vadd4.sat.u32.u32.u32 a, a, a, a;",
+        ),
+        (
+            ".reg .b32 a; add // c\n.s32 a, a, 1; add .s32 /* c */ .sat a, a, 1;",
+            ".reg .b32 a; add.s32 a, a, 1; add.s32.sat a, a, 1;",
         ),
         // Debug data, comments and layout.
         (".loc 1 2 3\n ret; // x", "ret\n;"),

@@ -164,6 +164,23 @@ fn pictures_show_what_is_computed() {
     }
 }
 
+/// Each part of a source is labelled with its selector, and a word that is read whole with its width.
+#[test]
+fn parts_of_sources_have_labels() {
+    let instruction: Instruction = "vadd.u32.u32.u32 d, a.h1, b;".parse().unwrap();
+    for words in [None, Some([1, 2, 3])] {
+        let picture = explain::svg(&instruction, words, &[Semantics::Manual]);
+        let lines: Vec<&str> = picture.lines().collect();
+        let labels = lines.windows(2).filter_map(|pair| {
+            let name = attribute(pair[0], "data-box")?;
+            name.starts_with(['a', 'b']).then(|| (name, shown(pair[1])))
+        });
+        let labels: Vec<(&str, String)> = labels.collect();
+        let expected = [("a.h0", "h0"), ("a.h1", "h1"), ("b", "32 bits")];
+        assert_eq!(labels, expected.map(|(name, label)| (name, label.to_string())), "{picture}");
+    }
+}
+
 /// Names of any length do not make texts overlap, and special characters are escaped.
 #[test]
 fn names_are_text() {

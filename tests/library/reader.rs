@@ -101,6 +101,8 @@ const BODIES: &[&str] = &[
     // Line information, which has no `;`.
     ".loc 1 2 3\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     ".loc 1 2 3 ⟦vadd.u32.u32.u32 r, s, t;⟧ .loc 1 2 3 ⟦@!q vadd.u32.u32.u32 r, s, t;⟧",
+    // `3.e5` is one number, as for ptxas.
+    ".loc 1 2 3.e5 ⟦vadd.u32.u32.u32 r, s, t;⟧",
     ".loc\t1 22 5, function_name $info, inlined_at 1 20 3\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     ".loc 1 22 5, function_name $info + 16, inlined_at 1 20 3 ⟦vadd.u32.u32.u32 r, s, t;⟧",
     // Jumps, labels and calls.

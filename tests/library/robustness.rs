@@ -232,6 +232,19 @@ fn one_long_line() {
     assert_eq!(codes(&commented), []);
 }
 
+/// What is closed does not count as depth.
+#[test]
+fn constants_may_have_any_number_of_terms() {
+    for term in ["1", "+1", "!-0", "(1)", "(.u64)1", "-(.s64)-1", "(1?1:0)", "(0?0:+1)"] {
+        let sum = vec![term; 1000].join("+");
+        for condition in ["", "1?"] {
+            let tail = if condition.is_empty() { "" } else { ":0" };
+            let text = format!("vadd.u32.u32.u32 d, a, {condition}{sum}{tail};");
+            assert_eq!(codes(&text), [], "{condition}{term}");
+        }
+    }
+}
+
 #[test]
 fn deep_and_long_operands() {
     let with = |operand: &str| format!("vadd.u32.u32.u32 d, a, {operand}; vadd.u32.u32.u32 d, a;");

@@ -50,6 +50,26 @@ fn settings_are_watched() {
     assert_eq!(request.params.pointer(watched), Some(&json!("**/vptx.toml")));
 }
 
+/// A fold hides lines. The line with the `}` of a block stays.
+#[test]
+fn folds_hide_lines() {
+    for (text, folds) in [
+        (".func f() { ret; }", vec![]),
+        (".func f()\n{\n}", vec![]),
+        (".func f() {\n// c\n}", vec![[0, 1]]),
+        (".func f()\n{\nL:\nret;\n}", vec![[1, 3], [2, 3]]),
+        ("// a", vec![]),
+        ("// a\n/* b */", vec![[0, 1]]),
+    ] {
+        let of_text = json!({ "textDocument": { "uri": URI } });
+        let found = ask(&mut opened(text), "textDocument/foldingRange", of_text).unwrap();
+        let lines =
+            |fold: &Value| ["startLine", "endLine"].map(|name| fold[name].as_u64().unwrap());
+        let found: Vec<[u64; 2]> = found.as_array().unwrap().iter().map(lines).collect();
+        assert_eq!(found, folds, "{text}");
+    }
+}
+
 /// A place as a client names it: the line, and the UTF-16 unit in the line.
 fn position(text: &str, at: usize) -> Value {
     let before = &text[..at];

@@ -103,6 +103,10 @@ fn words_that_are_merged_whole_need_no_start() {
     for parts in [&[".b0", ".b1", ".b2"][..], &[".h0", ".b0", ".b3"], &[".h1", ".b2", ".b3"]] {
         holds(&format!("{}{read}", by_bytes(parts)), never);
     }
+    // However many merges there are, some bits stay.
+    for count in [3, 16, 17, 40] {
+        holds(&format!("{}{read}", by_bytes(&[".b0"].repeat(count))), never);
+    }
     let [low, high] = [".h0", ".h1"].map(|part| by_bytes(&[part]));
     // The unfinished word is read: by an instruction, on another path, by the merge itself, by its
     // guard, or by the caller.

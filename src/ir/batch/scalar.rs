@@ -78,18 +78,16 @@ impl Width {
         match op {
             Binary::AbsOfSub
             | Binary::Average
+            | Binary::Eq
+            | Binary::Ne
             | Binary::EqMixed
             | Binary::NeMixed
             | Binary::AddSatMixed
             | Binary::SubSatMixed => self == Width::I32,
             Binary::AddSat | Binary::SubSat => self != Width::I64,
-            Binary::Add
-            | Binary::Sub
-            | Binary::Mul
-            | Binary::Eq
-            | Binary::Ne
-            | Binary::Shl
-            | Binary::ShlBelow32 => self != Width::U32,
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Shl | Binary::ShlBelow32 => {
+                self != Width::U32
+            }
             _ => true,
         }
     }
@@ -187,10 +185,10 @@ impl PartShift {
 impl Load {
     /// `None` unless the bits are a half or a byte that starts at a byte boundary.
     pub(super) fn new(low: u8, width: u8, signed: bool) -> Option<Load> {
-        if !low.is_multiple_of(8) || low + width > 32 {
+        if !low.is_multiple_of(8) {
             return None;
         }
-        let left = u32::from(32 - low - width);
+        let left = u32::from(32u8.checked_sub(low + width)?);
         let mask = if signed { -1 } else { (1 << (width & 31)) - 1 };
         match width {
             8 => Some(Load::Byte(PartShift { left, mask })),
@@ -323,8 +321,6 @@ impl Scalar {
             Binary::Add => self.finish(columns, out, i64::add),
             Binary::Sub => self.finish(columns, out, i64::sub),
             Binary::Mul => self.finish(columns, out, i64::mul),
-            Binary::Eq => self.load(columns, out, |x: i64, y| i64::truth(x == y)),
-            Binary::Ne => self.load(columns, out, |x: i64, y| i64::truth(x != y)),
             Binary::Shl => self.finish(columns, out, move |x: i64, y| x.shl(y) << cut >> cut),
             Binary::ShlBelow32 => {
                 self.finish(columns, out, move |x: i64, y| x.shl_below_32(y) << cut >> cut);

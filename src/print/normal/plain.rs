@@ -63,7 +63,7 @@ impl<'g, 's> Plain<'g, 's> {
             let Some(&token) = writing.tokens.get(writing.at) else { break };
             writing.token(token);
         }
-        writing.between(writing.source.len(), false);
+        writing.between(writing.source.len());
         writing.copy();
         writing.text
     }
@@ -142,11 +142,8 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         for &token in &self.tokens[self.at..] {
             let start = token.start();
             let between = &self.source.as_bytes()[self.end..start as usize];
-            // White space between an opcode and its modifier must go.
-            let is_usual = start < self.next_place
-                && !may_be_number(token)
-                && may_stay(last, between)
-                && (between.is_empty() || !token.is_modifier(self.source));
+            let is_usual =
+                start < self.next_place && !may_be_number(token) && may_stay(last, between);
             if !is_usual {
                 break;
             }
@@ -175,15 +172,11 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
         self.is_apart |= new.is_some() && self.last.is_some_and(Token::is_word);
         let between = &self.source.as_bytes()[self.end..start as usize];
-        // White space between an opcode and its modifiers goes.
-        let joins = !between.is_empty()
-            && first.is_modifier(self.source)
-            && start < self.statement().opcode_end;
-        let stays = !joins && !self.is_apart && self.last.is_some_and(|it| may_stay(it, between));
+        let stays = !self.is_apart && self.last.is_some_and(|it| may_stay(it, between));
         if stays {
             self.end = start as usize;
         } else {
-            self.between(start as usize, joins);
+            self.between(start as usize);
         }
         let end = last.end() as usize;
         if let Some(new) = new {
@@ -192,7 +185,8 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
             self.copied = end;
         }
         self.end = end;
-        self.is_apart = is_number && self.source[end..].starts_with(['.', '%']);
+        // `4.e5` is a number, `0x4.e5` is not.
+        self.is_apart = is_number && self.source[end..].starts_with('.');
         if first.is(b'{')
             && let Some((_, own)) = self.declarations.at(start)
         {
@@ -248,7 +242,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         let Some(span) = self.dropped.at(start) else { return false };
         // The next token gets white space before it in any case; only comments are written here.
         if self.source[self.end..start as usize].contains('/') {
-            self.between(start as usize, false);
+            self.between(start as usize);
         }
         self.copy();
         (self.copied, self.end) = (span.end as usize, span.end as usize);
@@ -260,7 +254,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
     }
 
     /// Passes the text between the last token and an offset: white space, or comments.
-    fn between(&mut self, start: usize, joins: bool) {
+    fn between(&mut self, start: usize) {
         let between = &self.source[self.end..start];
         self.copy();
         (self.copied, self.end) = (start, start);
@@ -280,7 +274,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         let last = self.text.as_bytes().last();
         if !comments.is_empty() && between[end..].contains('\n') || last == Some(&b';') {
             self.text.push('\n');
-        } else if (!between.is_empty() || self.is_apart) && !joins && last != Some(&b'\n') {
+        } else if (!between.is_empty() || self.is_apart) && last != Some(&b'\n') {
             self.text.push(' ');
         }
     }
