@@ -123,7 +123,6 @@ impl Bare {
     /// How the next token relates to the directive: [`Step::Inside`] or [`Step::After`].
     pub(crate) fn step(&mut self, kind: TokenKind, text: &str) -> Step {
         let is = |punct| kind == TokenKind::Punct([punct, 0]);
-        let is_number = kind == TokenKind::Number || text == "WARP_SZ";
         let last = match (self.shape, self.last) {
             (Shape::Number, Last::Start) if kind == TokenKind::Number => Some(Last::Operand),
             (Shape::Target, Last::Start | Last::Joint) if kind == TokenKind::Ident => {
@@ -131,7 +130,7 @@ impl Bare {
             }
             (Shape::Loc, Last::Start | Last::Operand)
             | (Shape::File, Last::Start | Last::Joint)
-                if is_number =>
+                if kind == TokenKind::Number =>
             {
                 Some(Last::Operand)
             }

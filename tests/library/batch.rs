@@ -255,7 +255,7 @@ fn lanes_take_one_kernel() {
 #[test]
 fn sums_are_halved_as_they_are() {
     let (a, b) = ([0, 1, 2, 0xffff, 0xffff], [0, 0, 3, 0xfffe, 0xffff]);
-    for more in 0..4 {
+    for more in 0..4u32 {
         let mut builder = ProgramBuilder::new();
         let [x, y] = [Input::A, Input::B].map(|input| {
             let value = builder.input(input);
@@ -263,14 +263,14 @@ fn sums_are_halved_as_they_are() {
             builder.push(half).expect("a half")
         });
         let [more_value, one] =
-            [more, 1].map(|it| builder.push(Op::Constant(it)).expect("a narrow constant"));
+            [more, 1].map(|it| builder.push(Op::Constant(it.into())).expect("a narrow constant"));
         let sum = builder.push(Op::Add(x, y)).expect("a small sum");
         let sum = builder.push(Op::Add(sum, more_value)).expect("a small sum");
         let half = builder.push(Op::Shr(sum, one)).expect("a narrow shift");
         let program = builder.finish(half).expect("a word");
         let mut d = [0; 5];
         program.eval_batch(&a, &b, &a, &mut d);
-        assert_eq!(d, [0, 1, 2, 3, 4].map(|at| (a[at] + b[at] + more as u32) / 2), "{program}");
+        assert_eq!(d, [0, 1, 2, 3, 4].map(|at| (a[at] + b[at] + more) / 2), "{program}");
         assert!(program.kernels() > 0, "{program}");
     }
 }

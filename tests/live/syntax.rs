@@ -23,7 +23,7 @@ const TOKENS: [&str; 23] = [
 fn changed(rng: &mut Random, text: &str) -> String {
     let tree = parse(text);
     let mut tokens: Vec<&str> = tree.tokens().iter().map(|it| it.span().text(text)).collect();
-    for _ in 0..1 + rng.below(5) / 4 {
+    for _ in 0..=rng.below(5) / 4 {
         let at = rng.below(tokens.len());
         match rng.below(4) {
             0 if tokens.len() > 1 => drop(tokens.remove(at)),

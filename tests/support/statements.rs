@@ -35,13 +35,14 @@ pub(crate) fn recorded() -> impl Iterator<Item = Recorded> {
     })
 }
 
-/// A module for sm_90 around a statement.
+/// A module for `sm_90` around a statement.
 pub(crate) fn module(is_local: bool, statement: &str) -> String {
     let start = ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"a.cu\"\n.global .u32 q;\n\
                  .func f1() { ret; }\n.func f2() { ret; }\n";
-    let rest = match is_local {
-        true => format!(".entry k() {{\nL1:\nL2:\n{statement}\nret; }}\n"),
-        false => format!("{statement}\n.entry k() {{ ret; }}\n"),
+    let rest = if is_local {
+        format!(".entry k() {{\nL1:\nL2:\n{statement}\nret; }}\n")
+    } else {
+        format!("{statement}\n.entry k() {{ ret; }}\n")
     };
     format!("{start}{rest}")
 }

@@ -134,28 +134,28 @@ pub(super) fn header(input: Input<'_>) -> Rest<'_> {
 pub(super) fn prototype(input: Input<'_>) -> Rest<'_> {
     let name = word(TokenKind::Ident, Expected::NAME, |text| text == "_");
     let attributes = many0_count(attribute_of(OF_DEVICE_FUNCTIONS, OF_KERNELS));
-    (any, opt(group), name, opt(group), attributes, punct(b';')).map(drop).parse(input)
+    (dotted_word, opt(group), name, opt(group), attributes, punct(b';')).map(drop).parse(input)
 }
 
 /// `.branchtargets a, b;`, `.calltargets f, g;`
 pub(super) fn targets(input: Input<'_>) -> Rest<'_> {
-    (any, list(identifier), punct(b';')).map(drop).parse(input)
+    (dotted_word, list(identifier), punct(b';')).map(drop).parse(input)
 }
 
 /// `.alias a, b;`
 pub(super) fn alias(input: Input<'_>) -> Rest<'_> {
-    (any, identifier, comma, identifier, punct(b';')).map(drop).parse(input)
+    (dotted_word, identifier, comma, identifier, punct(b';')).map(drop).parse(input)
 }
 
 /// `.pragma "a", "b";`
 pub(super) fn pragma(input: Input<'_>) -> Rest<'_> {
-    (any, strings, punct(b';')).map(drop).parse(input)
+    (dotted_word, strings, punct(b';')).map(drop).parse(input)
 }
 
 /// `.file 1 "a.cu", 2, 3`
 pub(super) fn file(input: Input<'_>) -> Rest<'_> {
     let stamps = (comma, cut(integer), opt((comma, cut(integer))));
-    (any, integer, string, opt(stamps)).map(drop).parse(input)
+    (dotted_word, integer, string, opt(stamps)).map(drop).parse(input)
 }
 
 /// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`
@@ -165,12 +165,12 @@ pub(super) fn loc(input: Input<'_>) -> Rest<'_> {
     let offset = preceded(punct(b'+'), cut(integer));
     let inlined =
         (exact("function_name"), identifier, opt(offset), comma, exact("inlined_at"), place());
-    (any, place(), opt(preceded(comma, cut(inlined)))).map(drop).parse(input)
+    (dotted_word, place(), opt(preceded(comma, cut(inlined)))).map(drop).parse(input)
 }
 
 /// `.section .debug_info`, before its `{`.
 pub(super) fn section(input: Input<'_>) -> Rest<'_> {
-    pair(any, dotted_word).map(drop).parse(input)
+    pair(dotted_word, dotted_word).map(drop).parse(input)
 }
 
 /// A directive of an unknown kind, and what its reader has checked already.
@@ -289,10 +289,6 @@ fn number(input: Input<'_>) -> Rest<'_> {
 
 fn comma(input: Input<'_>) -> Rest<'_> {
     kind(TokenKind::Punct([b',', 0]), Expected::COMMA).map(drop).parse(input)
-}
-
-fn any(input: Input<'_>) -> Rest<'_> {
-    Ok((input.skip(1), ()))
 }
 
 /// A token of any other kind.
