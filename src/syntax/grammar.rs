@@ -195,7 +195,7 @@ impl Expected {
     pub const NAME: Expected = Expected(1 << 11);
     /// A type.
     pub const TYPE: Expected = Expected(1 << 12);
-    /// An integer.
+    /// A number.
     pub const NUMBER: Expected = Expected(1 << 13);
     /// A string.
     pub const STRING: Expected = Expected(1 << 14);
@@ -209,7 +209,7 @@ impl Expected {
         (Expected::CONSTANT, "a constant"),
         (Expected::NAME, "a name"),
         (Expected::TYPE, "a type"),
-        (Expected::NUMBER, "an integer"),
+        (Expected::NUMBER, "a number"),
         (Expected::STRING, "a string"),
         (Expected::CLOSE, "`)`"),
         (Expected::COLON, "`:`"),

@@ -152,6 +152,21 @@ pub(super) fn pragma(input: Input<'_>) -> Rest<'_> {
     (dotted_word, strings, punct(b';')).map(drop).parse(input)
 }
 
+/// `.version 8.0`
+pub(super) fn version(input: Input<'_>) -> Rest<'_> {
+    (dotted_word, kind(TokenKind::Number, Expected::NUMBER)).map(drop).parse(input)
+}
+
+/// `.target sm_90, debug`
+pub(super) fn target(input: Input<'_>) -> Rest<'_> {
+    pair(dotted_word, list(identifier)).map(drop).parse(input)
+}
+
+/// `.address_size 64`
+pub(super) fn address_size(input: Input<'_>) -> Rest<'_> {
+    pair(dotted_word, number).map(drop).parse(input)
+}
+
 /// `.file 1 "a.cu", 2, 3`
 pub(super) fn file(input: Input<'_>) -> Rest<'_> {
     let stamps = (comma, cut(integer), opt((comma, cut(integer))));

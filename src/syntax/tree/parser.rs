@@ -367,7 +367,10 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
         self.add(EntryKind::Directive, first);
-        self.end_bare(dwarf);
+        if dwarf.is_open() {
+            let end = self.tokens[self.at - 1].span().end;
+            self.error(ErrorKind::Unexpected(Expected::NONE), Span::at(end));
+        }
     }
 
     /// `@!p opcode …`
@@ -592,18 +595,7 @@ impl<'t> Parser<'t> {
                     self.data();
                 }
                 self.add(EntryKind::Directive, first);
-                if let Directive::Bare(bare) = directive {
-                    self.end_bare(bare);
-                }
             }
-        }
-    }
-
-    /// Reports that a directive without `;` lacks its last part.
-    fn end_bare(&mut self, bare: Bare) {
-        if bare.is_open() {
-            let span = self.peek().map_or(Span::at(self.source.len() as u32), Token::span);
-            self.error(ErrorKind::Unexpected(Expected::NONE), span);
         }
     }
 
@@ -617,6 +609,9 @@ impl<'t> Parser<'t> {
             }
             Directive::Declaration(_) => self.names(first),
             _ => match self.word(self.tokens[first]) {
+                ".version" => self.require(first, end, grammar::version),
+                ".target" => self.require(first, end, grammar::target),
+                ".address_size" => self.require(first, end, grammar::address_size),
                 ".file" => self.require(first, end, grammar::file),
                 ".loc" => self.require(first, end, grammar::loc),
                 ".pragma" => self.require(first, end, grammar::pragma),
