@@ -105,11 +105,10 @@ impl<'s> Layout<'s> {
     }
 
     /// The items that the layout would write one by one.
-    pub(super) fn items(mut self) -> Vec<Item> {
+    pub(super) fn items(mut self) -> Result<Vec<Item>, Span> {
         let mut items = Vec::new();
-        // A foreign character only ends the list here: `run` reports it.
-        let _ = self.read(|item| items.push(item));
-        items
+        self.read(|item| items.push(item))?;
+        Ok(items)
     }
 
     pub(super) fn run(mut self) -> Result<(Vec<u8>, Vec<Edit>), Span> {
@@ -367,7 +366,6 @@ impl<'s> Layout<'s> {
             match piece.kind {
                 OPEN => self.level += 1,
                 CLOSE => self.level = self.level.saturating_sub(1),
-                PieceKind::FOREIGN => _ = self.foreign.get_or_insert(piece.span),
                 _ if marks(piece.text, "vptx: fmt off") && !piece.is_token() => self.verbatim(),
                 _ => {}
             }

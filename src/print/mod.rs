@@ -37,7 +37,7 @@ use crate::analysis::{PartPlace, TextPart, each_part};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::KnownFacts;
-use crate::source::{decode, line_end};
+use crate::source::{Span, decode, line_end};
 use thiserror::Error;
 
 use layout::Layout;
@@ -215,17 +215,18 @@ fn run(
 ) -> Result<(Vec<u8>, Vec<Edit>), FormatError> {
     let error = |diagnostics| FormatError { diagnostics };
     let (edits, marked) = normalize::edits(source, options.explicit_defaults).map_err(error)?;
+    let foreign = |span: Span| {
+        let message = format!("`{}` cannot stand here in PTX", span.text(source));
+        error(vec![Diagnostic::new(Code::InvalidCharacter, span, message).label("unexpected")])
+    };
     let writer = |with_edits| Writer::new(source, options.newline(source), with_edits, Vec::new());
-    let held = marked.map_or(Vec::new(), |statements| {
-        let items = Layout::new(source, &[], options, writer(true)).items();
-        hold::held(source, &items, &statements)
-    });
+    let mut held = Vec::new();
+    if let Some(statements) = marked {
+        let items = Layout::new(source, &[], options, writer(true)).items().map_err(foreign)?;
+        held = hold::held(source, &items, &statements);
+    }
     let layout = Layout::new(source, &edits, options, writer(with_edits)).holding(&held);
-    layout.run().map_err(|foreign| {
-        let text = foreign.text(source);
-        let message = format!("`{text}` cannot stand here in PTX");
-        error(vec![Diagnostic::new(Code::InvalidCharacter, foreign, message).label("unexpected")])
-    })
+    layout.run().map_err(foreign)
 }
 
 #[cfg(test)]

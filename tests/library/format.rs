@@ -381,6 +381,7 @@ fn what_is_not_understood_is_left_alone() {
         ("\0", "V008"),
         // What is suppressed is as hard to read.
         ("/* vptx: ignore */ vadd.u32.u32.u32 d, a, b", "V005"),
+        ("{ vadd.3; 2; // vptx: ignore\n}", "V007"),
     ] {
         let error = format(source, &FormatOptions::default()).expect_err(source);
         let found = &error.diagnostics()[0];
