@@ -30,7 +30,10 @@ const BATCH: usize = 400;
 
 pub(crate) fn tool(name: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from).join("bin").join(name)
+    let folder = env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from);
+    let path = folder.join("bin").join(name);
+    assert!(path.is_file(), "{} is missing: run scripts/cuda-tools", path.display());
+    path
 }
 
 /// The version of ptxas that makes code for a target.

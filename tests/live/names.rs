@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::ptxas::Scratch;
+use crate::costs::tool;
+use crate::ptxas::each_case;
 use crate::support::random::Random;
 use crate::support::setting;
 use vptx::analysis::check;
@@ -334,50 +335,31 @@ fn asked(messages: &str) -> Option<Wrong> {
 #[test]
 #[ignore = "needs ptxas"]
 fn names_agree_with_ptxas() {
-    let folder = std::env::var("VPTX_CUDA_DIR").unwrap_or_else(|_| ".cuda".into());
-    let ptxas = std::path::Path::new(&folder).join("bin/ptxas-13.5");
-    assert!(ptxas.is_file(), "{} is missing: run scripts/cuda-tools", ptxas.display());
+    let ptxas = tool("ptxas-13.5");
     let count = setting("VPTX_LIVE_COUNT", 2000) as usize;
     let seed = setting("VPTX_LIVE_SEED", DEFAULT_SEED);
-    let scratch = Scratch::new();
-    let (next, unfinished) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let unfinished = AtomicUsize::new(0);
     let (unknown, double) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = |thread: usize| {
-        let file = scratch.file(&format!("names-{thread}"));
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return;
-            }
-            let mut made = Made::module(Random(seed.wrapping_add(number as u64)));
-            // One module in ten stays unchanged.
-            let is_plain = number % 10 == 0;
-            while !is_plain && made.changed().is_none() {}
-            let source = made.text();
-            std::fs::write(&file, &source).expect("the scratch folder is writable");
-            let command = Command::new(&ptxas)
-                .arg("-arch=sm_80")
-                .arg(&file)
-                .args(["-o", "/dev/null"])
-                .output();
-            let output = command.expect("ptxas starts");
-            let messages = String::from_utf8_lossy(&output.stderr);
-            let Some(expected) = asked(&messages) else {
-                unfinished.fetch_add(1, Ordering::Relaxed);
-                continue;
-            };
-            assert!(!is_plain || expected == Wrong::default(), "{source}\n{messages}");
-            unknown.fetch_add(usize::from(!expected.0.is_empty()), Ordering::Relaxed);
-            double.fetch_add(usize::from(!expected.1.is_empty()), Ordering::Relaxed);
-            assert_eq!(own(&source), expected, "{source}\n{messages}");
-            assert_eq!(found(&source), expected, "{source}\n{messages}");
-        }
-    };
-    std::thread::scope(|scope| {
-        for thread in 0..2 {
-            let work = &work;
-            scope.spawn(move || work(thread));
-        }
+    each_case(count, |number, file| {
+        let mut made = Made::module(Random(seed.wrapping_add(number as u64)));
+        // One module in ten stays unchanged.
+        let is_plain = number % 10 == 0;
+        while !is_plain && made.changed().is_none() {}
+        let source = made.text();
+        std::fs::write(file, &source).expect("the scratch folder is writable");
+        let command =
+            Command::new(&ptxas).arg("-arch=sm_80").arg(file).args(["-o", "/dev/null"]).output();
+        let output = command.expect("ptxas starts");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let Some(expected) = asked(&messages) else {
+            unfinished.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        assert!(!is_plain || expected == Wrong::default(), "{source}\n{messages}");
+        unknown.fetch_add(usize::from(!expected.0.is_empty()), Ordering::Relaxed);
+        double.fetch_add(usize::from(!expected.1.is_empty()), Ordering::Relaxed);
+        assert_eq!(own(&source), expected, "{source}\n{messages}");
+        assert_eq!(found(&source), expected, "{source}\n{messages}");
     });
     let [unknown, double, unfinished] =
         [unknown, double, unfinished].map(|it| it.load(Ordering::Relaxed));

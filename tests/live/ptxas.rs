@@ -149,6 +149,25 @@ impl Drop for Scratch {
     }
 }
 
+/// Does something for each number below `count`, on two threads. Each has a file for its modules.
+pub(crate) fn each_case(count: usize, work: impl Fn(usize, &Path) + Sync) {
+    let (scratch, next) = (Scratch::new(), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let (file, next, work) = (scratch.file(&thread.to_string()), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        return;
+                    }
+                    work(number, &file);
+                }
+            });
+        }
+    });
+}
+
 /// An instruction and the findings of vptx on it.
 struct Case {
     instruction: String,

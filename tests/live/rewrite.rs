@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::costs::tool;
 use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
 use crate::support::{EDGES, ptx_files};
@@ -29,14 +30,6 @@ const VERSIONS: [&str; 2] = ["12.9", "13.5"];
 
 /// The number of kernels in a module.
 const GROUP: usize = 125;
-
-fn tool(name: &str) -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let folder = env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from);
-    let path = folder.join("bin").join(name);
-    assert!(path.is_file(), "{} is missing: run scripts/cuda-tools", path.display());
-    path
-}
 
 /// A folder for one test, removed when dropped.
 struct Scratch(PathBuf);

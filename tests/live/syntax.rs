@@ -2,10 +2,12 @@
 //!
 //! `cargo xtask syntax-agree` runs it.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::ptxas::Scratch;
+use crate::costs::tool;
+use crate::ptxas::each_case;
 use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::statements::{Recorded, Verdict, module, recorded};
@@ -38,64 +40,47 @@ fn changed(rng: &mut Random, text: &str) -> String {
 #[test]
 #[ignore = "needs ptxas"]
 fn errors_of_declarations_agree_with_ptxas() {
-    let folder = std::env::var("VPTX_CUDA_DIR").unwrap_or_else(|_| ".cuda".into());
-    let ptxas = std::path::Path::new(&folder).join("bin/ptxas-13.5");
-    assert!(ptxas.is_file(), "{} is missing: run scripts/cuda-tools", ptxas.display());
+    let ptxas = tool("ptxas-13.5");
     let count = setting("VPTX_LIVE_COUNT", 2000) as usize;
     let seed = setting("VPTX_LIVE_SEED", DEFAULT_SEED);
-    let scratch = Scratch::new();
     let all: Vec<Recorded> = recorded().collect();
     let legal: Vec<&Recorded> = all.iter().filter(|it| it.verdict == Verdict::Legal).collect();
-    let next = AtomicUsize::new(0);
     let (accepted, syntax, unseen) =
         (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = |thread: usize| {
-        let file = scratch.file(&format!("syntax-{thread}"));
-        // Whether ptxas takes a text; none if it stops at something else than the syntax.
-        let asked = |source: &str| {
-            std::fs::write(&file, source).expect("the scratch folder is writable");
-            let mut command = Command::new(&ptxas);
-            command.arg("-arch=sm_90").arg(&file).args(["-o", "/dev/null"]);
-            let output = command.output().expect("ptxas starts");
-            let is_syntax = String::from_utf8_lossy(&output.stderr).contains("syntax error");
-            (output.status.success() || is_syntax).then_some(output.status.success())
-        };
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if let Some(row) = all.get(number) {
-                let source = module(row.is_local, row.text);
-                assert_eq!(asked(&source), Some(row.verdict == Verdict::Legal), "{row:?}");
-                continue;
-            }
-            if number >= all.len() + count {
-                return;
-            }
-            let mut rng = Random::of_case(seed, number as u64);
-            let row = rng.pick(&legal);
-            let text = changed(&mut rng, row.text);
-            let source = module(row.is_local, &text);
-            let is_sound = parse(&source).errors().is_empty();
-            match asked(&source) {
-                Some(true) => {
-                    assert!(is_sound, "{text}: {:?}", parse(&source).errors());
-                    accepted.fetch_add(1, Ordering::Relaxed);
-                }
-                Some(false) => {
-                    syntax.fetch_add(1, Ordering::Relaxed);
-                    unseen.fetch_add(usize::from(is_sound), Ordering::Relaxed);
-                }
-                None => {}
-            }
-        }
+    // Whether ptxas takes a text; none if it stops at something else than the syntax.
+    let asked = |source: &str, file: &Path| {
+        std::fs::write(file, source).expect("the scratch folder is writable");
+        let mut command = Command::new(&ptxas);
+        command.arg("-arch=sm_90").arg(file).args(["-o", "/dev/null"]);
+        let output = command.output().expect("ptxas starts");
+        let is_syntax = String::from_utf8_lossy(&output.stderr).contains("syntax error");
+        (output.status.success() || is_syntax).then_some(output.status.success())
     };
-    std::thread::scope(|scope| {
-        for thread in 0..2 {
-            let work = &work;
-            scope.spawn(move || work(thread));
+    each_case(all.len() + count, |number, file| {
+        if let Some(row) = all.get(number) {
+            let source = module(row.is_local, row.text);
+            assert_eq!(asked(&source, file), Some(row.verdict == Verdict::Legal), "{row:?}");
+            return;
+        }
+        let mut rng = Random::of_case(seed, number as u64);
+        let row = rng.pick(&legal);
+        let text = changed(&mut rng, row.text);
+        let source = module(row.is_local, &text);
+        let tree = parse(&source);
+        let is_sound = tree.errors().is_empty();
+        match asked(&source, file) {
+            Some(true) => {
+                assert!(is_sound, "{text}: {:?}", tree.errors());
+                accepted.fetch_add(1, Ordering::Relaxed);
+            }
+            Some(false) => {
+                syntax.fetch_add(1, Ordering::Relaxed);
+                unseen.fetch_add(usize::from(is_sound), Ordering::Relaxed);
+            }
+            None => {}
         }
     });
-    let [accepted, syntax, unseen] =
-        [accepted, syntax, unseen].map(|it| it.load(Ordering::Relaxed));
+    let [accepted, syntax, unseen] = [accepted, syntax, unseen].map(AtomicUsize::into_inner);
     println!(
         "{count} changed statements: ptxas accepts {accepted}; it has syntax errors in {syntax}, \
          and the tree has none in {unseen} of them"

@@ -59,7 +59,7 @@ pub struct Place {
 
 impl DirectiveKind {
     /// The kind of directive that a token starts.
-    fn of(first: &str) -> DirectiveKind {
+    pub(super) fn of(first: &str) -> DirectiveKind {
         match first {
             ".version" => DirectiveKind::Version,
             ".target" => DirectiveKind::Target,

@@ -13,6 +13,7 @@ use nom::{IResult, Parser};
 use super::super::constant::integer_literal;
 use super::super::grammar::{Expected, Failure, Tokens, kind, punct};
 use super::super::lexer::{Token, TokenKind};
+use super::DirectiveKind;
 
 /// The tokens of a statement, or of a part of it.
 type Input<'t> = Tokens<'t, 't>;
@@ -111,7 +112,7 @@ pub(super) fn parameter(input: Input<'_>) -> Rest<'_> {
 
 /// The header of a kernel or of a function, whatever stands between its parentheses.
 pub(super) fn header(input: Input<'_>) -> Rest<'_> {
-    let pragma = (dotted(&[".pragma"]), cut(strings), cut(punct(b';')));
+    let pragma = (dotted(&[".pragma"]), cut(list(string)), cut(punct(b';')));
     let kernel = (
         dotted(&[".entry"]),
         cut(identifier),
@@ -130,51 +131,68 @@ pub(super) fn header(input: Input<'_>) -> Rest<'_> {
     (opt(dotted(LINKAGE)), function, opt(punct(b';'))).map(drop).parse(input)
 }
 
+/// The grammar of a directive, without the parameters and the data inside of it.
+pub(super) fn directive(kind: DirectiveKind) -> Grammar {
+    match kind {
+        DirectiveKind::Version => version,
+        DirectiveKind::Target => target,
+        DirectiveKind::AddressSize => address_size,
+        DirectiveKind::File => file,
+        DirectiveKind::Loc => loc,
+        DirectiveKind::Section => section,
+        DirectiveKind::Pragma => pragma,
+        DirectiveKind::Alias => alias,
+        DirectiveKind::BranchTargets | DirectiveKind::CallTargets => targets,
+        DirectiveKind::CallPrototype => prototype,
+        DirectiveKind::Dwarf | DirectiveKind::Unknown => unknown,
+    }
+}
+
 /// `.callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;`
-pub(super) fn prototype(input: Input<'_>) -> Rest<'_> {
+fn prototype(input: Input<'_>) -> Rest<'_> {
     let name = word(TokenKind::Ident, Expected::NAME, |text| text == "_");
     let attributes = many0_count(attribute_of(OF_DEVICE_FUNCTIONS, OF_KERNELS));
     (dotted_word, opt(group), name, opt(group), attributes, punct(b';')).map(drop).parse(input)
 }
 
 /// `.branchtargets a, b;`, `.calltargets f, g;`
-pub(super) fn targets(input: Input<'_>) -> Rest<'_> {
+fn targets(input: Input<'_>) -> Rest<'_> {
     (dotted_word, list(identifier), punct(b';')).map(drop).parse(input)
 }
 
 /// `.alias a, b;`
-pub(super) fn alias(input: Input<'_>) -> Rest<'_> {
+fn alias(input: Input<'_>) -> Rest<'_> {
     (dotted_word, identifier, comma, identifier, punct(b';')).map(drop).parse(input)
 }
 
 /// `.pragma "a", "b";`
-pub(super) fn pragma(input: Input<'_>) -> Rest<'_> {
-    (dotted_word, strings, punct(b';')).map(drop).parse(input)
+fn pragma(input: Input<'_>) -> Rest<'_> {
+    (dotted_word, list(string), punct(b';')).map(drop).parse(input)
 }
 
 /// `.version 8.0`
-pub(super) fn version(input: Input<'_>) -> Rest<'_> {
+fn version(input: Input<'_>) -> Rest<'_> {
     (dotted_word, kind(TokenKind::Number, Expected::NUMBER)).map(drop).parse(input)
 }
 
 /// `.target sm_90, debug`
-pub(super) fn target(input: Input<'_>) -> Rest<'_> {
+fn target(input: Input<'_>) -> Rest<'_> {
     pair(dotted_word, list(identifier)).map(drop).parse(input)
 }
 
 /// `.address_size 64`
-pub(super) fn address_size(input: Input<'_>) -> Rest<'_> {
+fn address_size(input: Input<'_>) -> Rest<'_> {
     pair(dotted_word, number).map(drop).parse(input)
 }
 
 /// `.file 1 "a.cu", 2, 3`
-pub(super) fn file(input: Input<'_>) -> Rest<'_> {
+fn file(input: Input<'_>) -> Rest<'_> {
     let stamps = (comma, cut(integer), opt((comma, cut(integer))));
     (dotted_word, integer, string, opt(stamps)).map(drop).parse(input)
 }
 
 /// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`
-pub(super) fn loc(input: Input<'_>) -> Rest<'_> {
+fn loc(input: Input<'_>) -> Rest<'_> {
     let place = || (integer, integer, integer);
     let exact = |text| word(TokenKind::Ident, Expected::NONE, move |it| it == text);
     let offset = preceded(punct(b'+'), cut(integer));
@@ -184,12 +202,12 @@ pub(super) fn loc(input: Input<'_>) -> Rest<'_> {
 }
 
 /// `.section .debug_info`, before its `{`.
-pub(super) fn section(input: Input<'_>) -> Rest<'_> {
+fn section(input: Input<'_>) -> Rest<'_> {
     pair(dotted_word, dotted_word).map(drop).parse(input)
 }
 
-/// A directive of an unknown kind, and what its reader has checked already.
-pub(super) fn unknown(input: Input<'_>) -> Rest<'_> {
+/// A directive of an unknown kind.
+fn unknown(input: Input<'_>) -> Rest<'_> {
     many0_count(other_than(TokenKind::Unknown)).map(drop).parse(input)
 }
 
@@ -281,10 +299,6 @@ fn ty(input: Input<'_>) -> Rest<'_> {
 fn identifier(input: Input<'_>) -> Rest<'_> {
     let is_name = |text: &str| !matches!(text, "_" | "WARP_SZ");
     word(TokenKind::Ident, Expected::NAME, is_name).map(drop).parse(input)
-}
-
-fn strings(input: Input<'_>) -> Rest<'_> {
-    list(string).parse(input)
 }
 
 fn string(input: Input<'_>) -> Rest<'_> {

@@ -8,7 +8,8 @@ use super::declaration::groups;
 use super::grammar::{self, Grammar, misfit};
 use super::instruction::plain_operands;
 use super::{
-    Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
+    Declaration, DirectiveKind, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind,
+    Tree,
 };
 use crate::source::{MAX_LEN, Span};
 
@@ -608,22 +609,13 @@ impl<'t> Parser<'t> {
                 self.parameters(first);
             }
             Directive::Declaration(_) => self.names(first),
-            _ => match self.word(self.tokens[first]) {
-                ".version" => self.require(first, end, grammar::version),
-                ".target" => self.require(first, end, grammar::target),
-                ".address_size" => self.require(first, end, grammar::address_size),
-                ".file" => self.require(first, end, grammar::file),
-                ".loc" => self.require(first, end, grammar::loc),
-                ".pragma" => self.require(first, end, grammar::pragma),
-                ".alias" => self.require(first, end, grammar::alias),
-                ".branchtargets" | ".calltargets" => self.require(first, end, grammar::targets),
-                ".section" => self.require(first, end, grammar::section),
-                ".callprototype" => {
-                    self.require(first, end, grammar::prototype);
+            _ => {
+                let kind = DirectiveKind::of(self.word(self.tokens[first]));
+                self.require(first, end, grammar::directive(kind));
+                if kind == DirectiveKind::CallPrototype {
                     self.parameters(first);
                 }
-                _ => self.require(first, end, grammar::unknown),
-            },
+            }
         }
     }
 
@@ -669,8 +661,8 @@ impl<'t> Parser<'t> {
 
     /// Reports what is wrong in a declaration of names, and in their values.
     fn names(&mut self, first: usize) {
-        let declaration = Declaration::new(self.source, &self.tokens[first..self.at]);
-        let names = first + declaration.words().len();
+        let words = Declaration::new(self.source, &self.tokens[first..self.at]).words();
+        let names = first + words.len();
         // Without the `;`.
         let end = self.at - 1;
         let is_local = !self.open.is_empty();
