@@ -124,7 +124,8 @@ fn check_ptx(
         structure.take(statement);
     };
     let (mut found, ..) = visit_by(plainly, source, unreadable, options, room, sink)?;
-    found.extend(structure.end());
+    let more = structure.end(&found);
+    found.extend(more);
     sort(&mut found);
     (found.len() <= room).then_some(found)
 }

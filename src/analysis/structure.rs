@@ -1,9 +1,8 @@
 //! The rules on whole modules, which read the tree of a text.
 use super::visit;
 use crate::check::CheckOptions;
-use crate::diagnostic::Diagnostic;
-use crate::diagnostic::RuleSet;
-use crate::lint::{ModuleSubject, run_structure, wants_structure};
+use crate::diagnostic::{Code, Diagnostic, RuleSet};
+use crate::lint::{ModuleSubject, malformed_statement, run_structure, wants_structure};
 use crate::module::VideoStatement;
 use crate::names::Names;
 use crate::syntax::{self, DirectiveKind, StatementKind, Tree};
@@ -34,8 +33,8 @@ impl<'s, 'o> Structure<'s, 'o> {
         }
     }
 
-    /// The findings, not in order.
-    pub(super) fn end(self) -> Vec<Diagnostic> {
+    /// The findings, not in order. `known` are the other findings in the text, in order.
+    pub(super) fn end(self, known: &[Diagnostic]) -> Vec<Diagnostic> {
         let Some(statements) = self.statements else { return Vec::new() };
         if statements.is_empty() && !self.options.every_module {
             return Vec::new();
@@ -43,7 +42,13 @@ impl<'s, 'o> Structure<'s, 'o> {
         let tree = syntax::parse(self.source);
         // After an error, the tree may differ from what was meant.
         if !tree.errors().is_empty() {
-            return Vec::new();
+            let is_judged =
+                self.options.rules.contains(Code::MalformedStatement) && is_module(&tree);
+            return if is_judged {
+                malformed_statement::find(&tree, &statements, known)
+            } else {
+                Vec::new()
+            };
         }
         let names = Names::of(&tree);
         let subject =
@@ -54,11 +59,12 @@ impl<'s, 'o> Structure<'s, 'o> {
     /// Like [`end`](Structure::end), for a text whose statements nobody has read.
     pub(super) fn of(source: &'s str, options: &'o CheckOptions) -> Vec<Diagnostic> {
         let mut structure = Structure::new(source, options);
+        let mut known = Vec::new();
         if structure.statements.is_some() {
             let bare = options.clone().with_rules(RuleSet::NONE);
-            visit(source, &bare, &mut |statement| structure.take(statement));
+            (known, ..) = visit(source, &bare, &mut |statement| structure.take(statement));
         }
-        structure.end()
+        structure.end(&known)
     }
 }
 

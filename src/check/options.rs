@@ -60,7 +60,7 @@ pub struct CheckOptions {
     /// Finds the headers of a C source, so that their macros are expanded. Without headers, only
     /// macros that the source itself defines are expanded.
     pub headers: Option<Headers>,
-    /// Whether the rules on names and flow (`V9…` and V705) judge every module and every `asm`:
+    /// Whether the rules on modules (`V9…` and V705) judge every module and every `asm`:
     /// also modules of more than 1 MiB, and texts without video instructions. These rules take
     /// several times as long as all others. `vptx check` sets this flag if a selector names such a
     /// rule.

@@ -123,7 +123,7 @@ fn unknown(
     )
 }
 
-fn missing_semicolon(span: Span) -> Diagnostic {
+pub(crate) fn missing_semicolon(span: Span) -> Diagnostic {
     Diagnostic::new(Code::MissingSemicolon, span, "the statement ends without `;`")
         .label("expected `;`")
         .fix(Applicability::Unsafe, "insert `;`", vec![Edit::insert(span.start, ";")])

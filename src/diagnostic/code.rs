@@ -182,6 +182,7 @@ codes! {
     V907 UnusedLabel "unused-label" Note off [Safe] "A label that nothing uses",
     V908 UnusedParameter "unused-parameter" Note off [] "A parameter that its function does not use",
     V909 UnreachableStatement "unreachable-statement" Note off [Unsafe] "Statements that no path leads to",
+    V910 MalformedStatement "malformed-statement" Error on [Unsafe] "A statement that is no PTX",
 }
 
 /// A rule of another program, which reports its findings as vptx does.

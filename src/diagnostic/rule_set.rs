@@ -241,7 +241,7 @@ mod tests {
                 .parse::<RuleSelector>()
                 .is_err_and(|error| error.to_string().contains("did you mean"))
         );
-        assert!("V91".parse::<RuleSelector>().is_err());
+        assert!("V92".parse::<RuleSelector>().is_err());
         assert!("".parse::<RuleSelector>().is_err());
         assert!(
             "result-difers"

@@ -247,7 +247,9 @@ fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Acc
             elements.for_each(|element| names(&element, access, found));
             found(second, access);
         }
-        OperandKind::Address(_) => each_word(operand, Access::Read, found),
+        OperandKind::Address(_) | OperandKind::Indexed(..) => {
+            each_word(operand, Access::Read, found);
+        }
         OperandKind::Discard | OperandKind::Constant(_) | OperandKind::Text(_) => {}
         OperandKind::Malformed(_) => each_word(operand, Access::ReadWrite, found),
         _ => each_word(operand, access, found),

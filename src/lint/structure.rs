@@ -100,7 +100,8 @@ pub(crate) fn wants_trees(rules: RuleSet) -> bool {
 pub(crate) fn wants_structure(rules: RuleSet) -> bool {
     let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
     let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);
-    on_names.chain(on_flow).any(|code| rules.contains(*code))
+    let on_syntax = [Code::MalformedStatement];
+    on_names.chain(on_flow).chain(&on_syntax).any(|code| rules.contains(*code))
 }
 
 /// The findings of the rules that are on, rule by rule.

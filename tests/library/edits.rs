@@ -624,7 +624,8 @@ fn edit<'t>(tree: &'t Tree<'t>, edits: &mut Edits<'t>, rng: &mut Random, changed
                         let ty = any(&[".b32", ".pred", ".v2 .f32"]);
                         (edits.fresh_register(&function, ty).map(drop), None, None)
                     }
-                    "parameter" => {
+                    // A header without a name is an error.
+                    "parameter" if function.name().is_some() => {
                         let name = edits.fresh_label();
                         let text = format!(".param .u64 {name}");
                         (

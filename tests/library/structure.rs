@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use vptx::analysis::{add_ignores, check, check_counted, fix};
 use vptx::check::Language;
-use vptx::diagnostic::{Applicability, RuleSet};
+use vptx::diagnostic::{Applicability, Diagnostic, RuleSet, Severity};
 use vptx::{CheckOptions, Code};
+
+use crate::support::statements::{Verdict, module, recorded};
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
@@ -479,4 +481,59 @@ fn declarations_that_come_too_late_are_found() {
             expected.into_iter().map(|name| (Code::UndeclaredName, name)).collect();
         assert_eq!(found_with(&text, &every), expected, "{text}");
     }
+}
+
+/// `fixtures/oracle/syntax.tsv` tells what ptxas 13.5 says of each statement.
+#[test]
+fn checking_finds_the_syntax_errors_that_ptxas_has() {
+    let options = CheckOptions::default();
+    let every = CheckOptions::default().with_every_module(true);
+    let (mut legal, mut malformed) = (0, 0);
+    for row in recorded() {
+        let without = module(row.place, row.text);
+        let with = without.replacen(
+            ".func f1() {",
+            ".func f1() { .reg .b32 x; vadd.u32.u32.u32 x, x, x;",
+            1,
+        );
+        let errors = |text: &str, options: &CheckOptions| {
+            let mut found = check(text, options);
+            found.retain(|it| it.severity == Severity::Error);
+            found
+        };
+        let is_legal = errors(&without, &every).is_empty();
+        assert!(row.verdict == Verdict::Passed || is_legal == (row.verdict == Verdict::Legal));
+        let errors = errors(&with, &options);
+        match row.verdict {
+            Verdict::Legal => {
+                assert_eq!(errors, [], "{row:?}");
+                legal += 1;
+            }
+            Verdict::Syntax => {
+                assert!(!errors.is_empty(), "{row:?}");
+                let is_new = |it: &Diagnostic| it.code == Code::MalformedStatement;
+                malformed += u32::from(errors.iter().any(is_new));
+            }
+            Verdict::Passed => {}
+        }
+        // Modules without video instructions are left to ptxas.
+        assert!(!check(&without, &options).iter().any(|it| it.code == Code::MalformedStatement));
+    }
+    assert!(legal > 170 && malformed > 250, "{legal} {malformed}");
+}
+
+#[test]
+fn a_malformed_statement_may_be_suppressed_or_repaired() {
+    let text = format!(
+        "{HEAD}.func (.reg .b32 d) f(.reg .b64 a)\n{{\nld.global.u32 d, [a - 8];\n\
+         vadd.u32.u32.u32 d, d, d;\nret;\n}}\n"
+    );
+    assert_eq!(found(&text), [(Code::MalformedStatement, "-")]);
+    let fixed = fix(&text, &CheckOptions::default(), Applicability::Unsafe);
+    assert_eq!(fixed.text, text.replace("a - 8", "a +- 8"));
+    assert_eq!(fixed.left, []);
+    let suppressed = text.replace("8];", "8]; // vptx: ignore[V910]");
+    assert_eq!(check(&suppressed, &CheckOptions::default()), []);
+    // A part of a module may hold what only its writer completes.
+    assert_eq!(check(&text.replace(HEAD, ""), &CheckOptions::default()), []);
 }

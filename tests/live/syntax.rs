@@ -1,4 +1,4 @@
-//! Compares the errors of the tree in declarations and directives with the real ptxas.
+//! Compares the errors of the tree with the real ptxas.
 //!
 //! `cargo xtask syntax-agree` runs it.
 
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::costs::tool;
 use crate::ptxas::each_case;
+use crate::support::effects::{self, Row, declarations, kernel, registers};
 use crate::support::random::Random;
 use crate::support::setting;
 use crate::support::statements::{Recorded, Verdict, module, recorded};
@@ -37,38 +38,64 @@ fn changed(rng: &mut Random, text: &str) -> String {
     tokens.join(" ")
 }
 
+/// Whether ptxas takes a text; none if it stops at something else than the syntax.
+fn is_accepted(ptxas: &Path, target: &str, source: &str, file: &Path) -> Option<bool> {
+    std::fs::write(file, source).expect("the scratch folder is writable");
+    let mut command = Command::new(ptxas);
+    command.arg(format!("-arch={target}")).arg(file).args(["-o", "/dev/null"]);
+    let output = command.output().expect("ptxas starts");
+    let is_syntax = String::from_utf8_lossy(&output.stderr).contains("syntax error");
+    (output.status.success() || is_syntax).then_some(output.status.success())
+}
+
+/// A statement with a change, and a module around it, with its target.
+fn changed_module(
+    rng: &mut Random,
+    statements: &[Recorded],
+    instructions: &[Row],
+) -> (String, String, String) {
+    if rng.below(2) == 0 {
+        let row = rng.pick(statements);
+        let text = changed(rng, row.text);
+        let source = module(row.place, &text);
+        return (text, source, "sm_90".into());
+    }
+    let row = rng.pick(instructions);
+    let text = changed(rng, &row.text);
+    let body = declarations(&registers(&row.text)) + &text;
+    (text, effects::module(&row.target, [kernel(0, &body)]), row.target.clone())
+}
+
 #[test]
 #[ignore = "needs ptxas"]
-fn errors_of_declarations_agree_with_ptxas() {
+fn errors_of_statements_agree_with_ptxas() {
     let ptxas = tool("ptxas-13.5");
     let count = setting("VPTX_LIVE_COUNT", 2000) as usize;
     let seed = setting("VPTX_LIVE_SEED", DEFAULT_SEED);
-    let all: Vec<Recorded> = recorded().collect();
-    let legal: Vec<&Recorded> = all.iter().filter(|it| it.verdict == Verdict::Legal).collect();
+    let (all, instructions) = (recorded().collect::<Vec<_>>(), effects::rows());
+    let legal: Vec<_> = all.iter().filter(|it| it.verdict == Verdict::Legal).copied().collect();
     let (accepted, syntax, unseen) =
         (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     // Whether ptxas takes a text; none if it stops at something else than the syntax.
-    let asked = |source: &str, file: &Path| {
+    let asked = |source: &str, target: &str, file: &Path| {
         std::fs::write(file, source).expect("the scratch folder is writable");
         let mut command = Command::new(&ptxas);
-        command.arg("-arch=sm_90").arg(file).args(["-o", "/dev/null"]);
+        command.arg(format!("-arch={target}")).arg(file).args(["-o", "/dev/null"]);
         let output = command.output().expect("ptxas starts");
         let is_syntax = String::from_utf8_lossy(&output.stderr).contains("syntax error");
         (output.status.success() || is_syntax).then_some(output.status.success())
     };
     each_case(all.len() + count, |number, file| {
         if let Some(row) = all.get(number) {
-            let source = module(row.is_local, row.text);
-            assert_eq!(asked(&source, file), Some(row.verdict == Verdict::Legal), "{row:?}");
+            let verdict = asked(&module(row.place, row.text), "sm_90", file);
+            assert_eq!(verdict, Some(row.verdict == Verdict::Legal), "{row:?}");
             return;
         }
         let mut rng = Random::of_case(seed, number as u64);
-        let row = rng.pick(&legal);
-        let text = changed(&mut rng, row.text);
-        let source = module(row.is_local, &text);
+        let (text, source, target) = changed_module(&mut rng, &legal, &instructions);
         let tree = parse(&source);
         let is_sound = tree.errors().is_empty();
-        match asked(&source, file) {
+        match asked(&source, &target, file) {
             Some(true) => {
                 assert!(is_sound, "{text}: {:?}", tree.errors());
                 accepted.fetch_add(1, Ordering::Relaxed);
@@ -85,6 +112,6 @@ fn errors_of_declarations_agree_with_ptxas() {
         "{count} changed statements: ptxas accepts {accepted}; it has syntax errors in {syntax}, \
          and the tree has none in {unseen} of them"
     );
-    // The tree takes a wrong word for an opcode, or for a type of a later version.
+    // The tree takes a wrong word for an opcode, a selector, or a type of a later version.
     assert!(syntax > count / 2 && unseen < syntax / 15);
 }

@@ -34,12 +34,13 @@ makes the same modules. Two cores do about 50 a second.",
     Task {
         name: "syntax-agree",
         arguments: "[COUNT] [SEED]",
-        about: "Compare errors in declarations and directives with ptxas",
+        about: "Compare syntax errors with ptxas",
         details: "\
 Asks ptxas 13.5 about the statements of fixtures/oracle/syntax.tsv and about COUNT others (2000), in
-which one or two tokens are left out, added or changed. Fails if a recorded verdict is another one,
-if the tree has an error where ptxas accepts, or if it misses more than one in fifteen syntax
-errors. The same SEED, a number, makes the same statements. Two cores do about 100 a second.",
+which one or two tokens are left out, added or changed. Half of these are instructions of all
+opcodes. Fails if a recorded verdict is another one, if the tree has an error where ptxas accepts, or
+if it misses more than one in fifteen syntax errors. The same SEED, a number, makes the same
+statements. Two cores do about 150 a second.",
         run: |arguments| agree("syntax::", arguments),
     },
     Task {

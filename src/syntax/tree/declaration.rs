@@ -6,7 +6,7 @@ use super::super::constant::integer_literal;
 use super::super::declaration::Declaration as Reading;
 use super::super::lexer::{Token, TokenKind};
 use super::super::scope::SymbolKind;
-use super::instruction::{Operands, names};
+use super::instruction::{Operands, Role, names};
 use super::{Operand, Statement, Statements};
 use crate::source::Span;
 
@@ -62,7 +62,7 @@ impl<'t> Declaration<'t> {
     ) -> impl Iterator<Item = (Operand<'t>, Option<DeclaredName<'t>>)> + use<'t> {
         let kind = self.reading().kind();
         let source = self.source;
-        let pieces = Operands::new(source, &self.tokens[self.first_name()..], false);
+        let pieces = Operands::new(source, &self.tokens[self.first_name()..], Role::Value);
         pieces.map(move |piece| (piece, DeclaredName::new(source, piece.tokens(), kind)))
     }
 
@@ -147,7 +147,7 @@ impl<'t> DeclaredName<'t> {
     pub fn value(&self) -> Option<Operand<'t>> {
         let equals = self.equals()?;
         let place = self.tokens[equals].span().end;
-        Some(Operand::whole(self.source, &self.tokens[equals + 1..], place))
+        Some(Operand::value(self.source, &self.tokens[equals + 1..], place))
     }
 
     /// The names of other things in the dimensions and in the value, in the order of the text.
@@ -339,7 +339,7 @@ impl<'t> Function<'t> {
     fn group(&self, part: Option<(usize, usize)>) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
         let source = self.statement.source();
         let tokens = part.map_or(&[][..], |(open, close)| &self.head()[open + 1..close]);
-        let pieces = Operands::new(source, tokens, false);
+        let pieces = Operands::new(source, tokens, Role::Value);
         pieces.map(move |piece| Parameter { source, tokens: piece.tokens() })
     }
 }

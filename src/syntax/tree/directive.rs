@@ -2,7 +2,7 @@
 
 use super::super::lexer::{Token, TokenKind};
 use super::Statement;
-use super::instruction::{Operands, names};
+use super::instruction::{Operands, Role, names};
 use crate::isa::{PtxVersion, Target};
 use crate::source::Span;
 
@@ -109,7 +109,7 @@ impl<'t> Directive<'t> {
     /// The parts between the commas: the labels of `.branchtargets`, the functions of `.alias`, the
     /// strings of `.pragma`.
     pub fn operands(&self) -> Operands<'t> {
-        Operands::new(self.source, self.arguments(), false)
+        Operands::new(self.source, self.arguments(), Role::Directive)
     }
 
     /// The labels, functions and variables that the directive names, in the order of the text.

@@ -5,7 +5,7 @@
 //! attribute of a header.
 
 use nom::branch::alt;
-use nom::combinator::{cut, eof, opt};
+use nom::combinator::{cut, eof, not, opt};
 use nom::multi::{many0_count, many1_count};
 use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
@@ -28,6 +28,11 @@ const LINKAGE: &[&str] = &[".visible", ".extern", ".weak", ".common"];
 const SPACES: &[&str] =
     &[".reg", ".param", ".global", ".shared", ".local", ".const", ".tex", ".sreg"];
 const VECTORS: &[&str] = &[".v2", ".v4", ".v8"];
+/// Types of registers and variables. Those of a later PTX are not known.
+const TYPES: &[&str] = &[
+    ".b8", ".b16", ".b32", ".b64", ".b128", ".u8", ".u16", ".u32", ".u64", ".s8", ".s16", ".s32",
+    ".s64", ".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64", ".pred",
+];
 
 /// A word behind the parameters of a function, and how many numbers follow it.
 struct Attribute {
@@ -103,9 +108,9 @@ fn part_of_value(input: Input<'_>) -> Rest<'_> {
 pub(super) fn parameter(input: Input<'_>) -> Rest<'_> {
     // `_` in a prototype.
     let name = kind(TokenKind::Ident, Expected::NAME);
-    let pointer = (dotted(&[".ptr"]), opt(dotted(SPACES)), opt(align));
+    let pointer = pair(dotted(&[".ptr"]), opt(dotted(SPACES)));
     let size = delimited(punct(b'['), opt(integer), cut(punct(b']')));
-    (many1_count(specifier), opt(dotted(VECTORS)), ty, opt(pointer), name, opt(size))
+    (many1_count(specifier), opt(dotted(VECTORS)), ty, opt(pointer), opt(align), name, opt(size))
         .map(drop)
         .parse(input)
 }
@@ -206,9 +211,11 @@ fn section(input: Input<'_>) -> Rest<'_> {
     pair(dotted_word, dotted_word).map(drop).parse(input)
 }
 
-/// A directive of an unknown kind.
+/// A directive of an unknown kind. A type is none: its state space or its opcode is missing. Yet
+/// ptxas takes `.b32;`.
 fn unknown(input: Input<'_>) -> Rest<'_> {
-    many0_count(other_than(TokenKind::Unknown)).map(drop).parse(input)
+    let rest = many0_count(other_than(TokenKind::Unknown)).map(drop);
+    preceded(not(pair(dotted(TYPES), not(punct(b';')))), rest).parse(input)
 }
 
 /// The data of a section: `a: .b8 1, 2 .b32 a+4`
@@ -350,12 +357,12 @@ fn dotted<'t>(
     word(TokenKind::Dot, Expected::NONE, |text| words.contains(&text))
 }
 
-fn word<'t>(
+pub(super) fn word<'t, 's>(
     wanted: TokenKind,
     expected: Expected,
     fits: impl Fn(&str) -> bool,
-) -> impl Parser<Input<'t>, Output = Token, Error = Failure> {
-    move |input: Input<'t>| match input.first() {
+) -> impl Parser<Tokens<'t, 's>, Output = Token, Error = Failure> {
+    move |input: Tokens<'t, 's>| match input.first() {
         Some(token) if token.kind() == wanted && fits(input.text(token)) => {
             Ok((input.skip(1), token))
         }

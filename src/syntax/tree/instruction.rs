@@ -1,5 +1,6 @@
 //! Instructions of any opcode, and their operands.
 
+use nom::branch::alt;
 use nom::combinator::opt;
 use nom::sequence::preceded;
 use nom::{IResult, Parser};
@@ -7,6 +8,7 @@ use nom::{IResult, Parser};
 use super::super::constant::{Constant, ConstantError, constant};
 use super::super::grammar::{Expected, Failure, Tokens, kind, punct, starts_constant};
 use super::super::lexer::{DOT, IDENT, NUMBER, Token, TokenKind};
+use super::grammar::word;
 use crate::source::Span;
 
 /// The number of bytes that is added to a name; the error if the number has no value.
@@ -68,7 +70,8 @@ impl<'t> Instruction<'t> {
     /// The operands: the parts between commas outside of all brackets.
     pub fn operands(&self) -> Operands<'t> {
         let is_call = self.mnemonic().text(self.source) == "call";
-        Operands::new(self.source, &self.tokens[self.first_operand()..], is_call)
+        let role = if is_call { Role::Call } else { Role::Instruction };
+        Operands::new(self.source, &self.tokens[self.first_operand()..], role)
     }
 
     /// The names in the guard and the operands, in the order of the text: registers, special
@@ -112,9 +115,30 @@ pub struct Operand<'t> {
     tokens: &'t [Token],
     /// The offset where the operand would stand, if it has no tokens.
     place: u32,
-    is_call: bool,
+    role: Role,
     /// How many brackets stand around the operand.
     depth: u8,
+}
+
+/// Where an operand stands, which decides what it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// In any instruction but `call`.
+    Instruction,
+    Call,
+    /// In the `(…)` of a call.
+    Argument,
+    /// In the `{…}` of an instruction.
+    Element,
+    /// Alone between `[` and `]`.
+    Address,
+    /// The first of several operands between `[` and `]`: a texture, a surface, a tensor.
+    Handle,
+    /// Behind a handle.
+    Coordinates,
+    /// The value of a variable, or a part of it.
+    Value,
+    Directive,
 }
 
 /// How deeply brackets may nest. Instructions need two levels, values one for each dimension.
@@ -132,10 +156,12 @@ pub enum OperandKind<'t> {
     /// An integer or floating-point constant, or an expression of constants; the error if the
     /// expression has no value.
     Constant(Result<Constant, ConstantError>),
-    /// `"…"`
+    /// `"…"` in a directive.
     Text(Span),
     /// `x+8` outside of brackets, as in `mov.u64 p, x+8`.
     Sum(Address<'t>),
+    /// `x[4]`, an element of an array: the array, and its index, which is written as an address is.
+    Indexed(Span, Address<'t>),
     /// `p|q`: two results.
     Pair(Span, Span),
     /// `{…}|p`: the vector that `tex` and `tld4` read, and the predicate that tells whether the
@@ -165,6 +191,16 @@ pub struct Address<'t> {
 }
 
 impl<'t> Address<'t> {
+    fn new(elements: Operands<'t>) -> Address<'t> {
+        let (base, offset) = match elements.clone().next().map(|first| first.kind()) {
+            Some(OperandKind::Name(name)) => (Some(name), None),
+            Some(OperandKind::Sum(sum)) => (sum.base, sum.offset),
+            Some(OperandKind::Constant(value)) => (None, Some(value)),
+            _ => (None, None),
+        };
+        Address { base, offset, elements }
+    }
+
     /// The register or symbol; `None` for an address that is a constant.
     pub fn base(&self) -> Option<Span> {
         self.base
@@ -189,30 +225,30 @@ pub struct Operands<'t> {
     /// The tokens that are left; `None` after the last operand.
     tokens: Option<&'t [Token]>,
     place: u32,
-    is_call: bool,
+    role: Role,
     depth: u8,
 }
 
 impl<'t> Operands<'t> {
     /// The operands in some tokens. The last token may be a `;`.
-    pub(super) fn new(source: &'t str, tokens: &'t [Token], is_call: bool) -> Operands<'t> {
+    pub(super) fn new(source: &'t str, tokens: &'t [Token], role: Role) -> Operands<'t> {
         let tokens = match tokens {
             [tokens @ .., last] if last.is(b';') => tokens,
             tokens => tokens,
         };
         let place = tokens.first().map_or(0, |token| token.span().start);
         let tokens = (!tokens.is_empty()).then_some(tokens);
-        Operands { source, tokens, place, is_call, depth: 0 }
+        Operands { source, tokens, place, role, depth: 0 }
     }
 
     /// The elements between the brackets of an operand.
-    fn between(operand: Operand<'t>) -> Operands<'t> {
+    fn between(operand: Operand<'t>, role: Role) -> Operands<'t> {
         let [open, inside @ .., _] = operand.tokens else {
             unreachable!("an operand with brackets has both")
         };
         let tokens = (!inside.is_empty()).then_some(inside);
         let depth = operand.depth + 1;
-        Operands { source: operand.source, tokens, place: open.span().end, is_call: false, depth }
+        Operands { source: operand.source, tokens, place: open.span().end, role, depth }
     }
 }
 
@@ -237,12 +273,16 @@ impl<'t> Iterator for Operands<'t> {
             Some(at) => (&tokens[..at], Some(&tokens[at + 1..])),
             None => (tokens, None),
         };
-        let Operands { source, place, is_call, depth, .. } = *self;
+        let Operands { source, place, depth, mut role, .. } = *self;
         self.tokens = rest;
         if let Some(at) = comma {
             self.place = tokens[at].span().end;
+            if role == Role::Address {
+                role = Role::Handle;
+                self.role = Role::Coordinates;
+            }
         }
-        Some(Operand { source, tokens: own, place, is_call, depth })
+        Some(Operand { source, tokens: own, place, role, depth })
     }
 }
 
@@ -267,6 +307,7 @@ enum Shape {
     Constant(Result<Constant, ConstantError>),
     Text(Span),
     Sum(Span, Result<Constant, ConstantError>),
+    Indexed(Span),
     Pair(Span, Span),
     VectorPair(Span),
     Address,
@@ -277,9 +318,9 @@ enum Shape {
 }
 
 impl<'t> Operand<'t> {
-    /// An operand that consists of all these tokens. If there are none, an empty one at a place.
-    pub(super) fn whole(source: &'t str, tokens: &'t [Token], place: u32) -> Operand<'t> {
-        Operand { source, tokens, place, is_call: false, depth: 0 }
+    /// A value that consists of all these tokens. If there are none, an empty one at a place.
+    pub(super) fn value(source: &'t str, tokens: &'t [Token], place: u32) -> Operand<'t> {
+        Operand { source, tokens, place, role: Role::Value, depth: 0 }
     }
 
     /// The whole operand, sign and selector included. Empty if nothing stands there.
@@ -313,32 +354,21 @@ impl<'t> Operand<'t> {
             Shape::Constant(value) => OperandKind::Constant(value),
             Shape::Text(text) => OperandKind::Text(text),
             Shape::Pair(first, second) => OperandKind::Pair(first, second),
-            Shape::VectorPair(second) => {
-                OperandKind::VectorPair(Operands::between(self.brackets(0)), second)
-            }
-            Shape::Vector => OperandKind::Vector(Operands::between(self.brackets(0))),
-            Shape::List => OperandKind::List(Operands::between(self.brackets(0))),
+            Shape::VectorPair(second) => OperandKind::VectorPair(self.elements(shape), second),
+            Shape::Vector => OperandKind::Vector(self.elements(shape)),
+            Shape::List => OperandKind::List(self.elements(shape)),
             Shape::Sum(base, offset) => OperandKind::Sum(Address {
                 base: Some(base),
                 offset: Some(offset),
                 elements: Operands {
                     tokens: Some(self.tokens),
-                    ..Operands::new(self.source, &[], false)
+                    ..Operands::new(self.source, &[], Role::Address)
                 },
             }),
-            Shape::Address => {
-                let elements = Operands::between(self.brackets(0));
-                let mut first = elements.clone();
-                let (base, offset) = match first.next().map(|first| first.kind()) {
-                    Some(OperandKind::Name(name)) => (Some(name), None),
-                    Some(OperandKind::Sum(sum)) => (sum.base, sum.offset),
-                    Some(OperandKind::Constant(value)) => (None, Some(value)),
-                    _ => (None, None),
-                };
-                OperandKind::Address(Address { base, offset, elements })
-            }
+            Shape::Address => OperandKind::Address(Address::new(self.elements(shape))),
+            Shape::Indexed(name) => OperandKind::Indexed(name, Address::new(self.elements(shape))),
             Shape::Applied(word, offset) => {
-                OperandKind::Applied(word, Operands::between(self.brackets(1)), offset)
+                OperandKind::Applied(word, self.elements(shape), offset)
             }
             Shape::Field(field, value) => OperandKind::Field(field, value),
         }
@@ -369,43 +399,42 @@ impl<'t> Operand<'t> {
         }
     }
 
-    /// The part from a bracket to the one that closes it.
-    fn brackets(&self, open: usize) -> Operand<'t> {
+    /// The operands between the brackets of an operand with this shape; none if it has no brackets.
+    fn elements(&self, shape: Shape) -> Operands<'t> {
+        let (open, role) = match shape {
+            Shape::Address => (0, Role::Address),
+            Shape::Indexed(_) => (1, Role::Address),
+            Shape::Vector | Shape::VectorPair(_) if self.role != Role::Value => (0, Role::Element),
+            Shape::Vector | Shape::VectorPair(_) => (0, Role::Value),
+            Shape::List => (0, Role::Argument),
+            Shape::Applied(..) => (1, Role::Value),
+            _ => return Operands::new(self.source, &[], self.role),
+        };
         let tokens = &self.tokens[open..];
         let length = bracket_length(tokens).unwrap_or(tokens.len());
-        Operand { tokens: &tokens[..length], ..*self }
+        Operands::between(Operand { tokens: &tokens[..length], ..*self }, role)
     }
 
     fn parts(&self) -> Result<Parts, Failure> {
         let input = Tokens::new(self.source, self.tokens);
-        let parts = match self.tokens {
-            [first, ..] if self.is_call && first.is(b'(') => list(*self),
-            _ => operand(input).and_then(|(rest, parts)| match rest.first() {
-                None => Ok(parts),
-                Some(_) => Err(rest.expected(Expected::COMMA)),
-            }),
-        };
+        let parts = operand(input, self.role).and_then(|(rest, parts)| match rest.first() {
+            None => Ok(parts),
+            Some(_) => Err(rest.expected(Expected::COMMA)),
+        });
         let parts = parts.map_err(|error| match error {
             nom::Err::Error(failure) | nom::Err::Failure(failure) => failure,
             nom::Err::Incomplete(_) => unreachable!("no streaming parser is used"),
         })?;
         // Elements in brackets must be legal, too.
-        let open = match parts.shape {
-            Shape::Address | Shape::Vector | Shape::VectorPair(_) | Shape::List => Some(0),
-            Shape::Applied(..) => Some(1),
-            _ => None,
-        };
-        if let Some(open) = open {
+        for element in self.elements(parts.shape) {
             if self.depth == MAX_DEPTH {
                 let left = self.tokens.len();
                 return Err(Failure { left, expected: Expected::NONE, constant: None });
             }
-            for element in Operands::between(self.brackets(open)) {
-                if let Err(failure) = element.parts() {
-                    let stop = element.stop_of(failure);
-                    let left = self.tokens.iter().filter(|token| token.span().start >= stop.start);
-                    return Err(Failure { left: left.count(), ..failure });
-                }
+            if let Err(failure) = element.parts() {
+                let stop = element.stop_of(failure);
+                let left = self.tokens.iter().filter(|token| token.span().start >= stop.start);
+                return Err(Failure { left: left.count(), ..failure });
             }
         }
         Ok(parts)
@@ -413,16 +442,6 @@ impl<'t> Operand<'t> {
 }
 
 type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Parts, Failure>;
-
-/// `(…)` in a call.
-fn list(operand: Operand<'_>) -> Result<Parts, nom::Err<Failure>> {
-    let input = Tokens::new(operand.source, operand.tokens);
-    let (rest, parts) = bracketed(input, Shape::List)?;
-    match rest.first() {
-        None => Ok(parts),
-        Some(_) => Err(rest.expected(Expected::COMMA)),
-    }
-}
 
 fn plain(shape: Shape) -> Parts {
     Parts { sign: None, selector: None, shape }
@@ -446,6 +465,16 @@ fn bracketed<'t, 's>(input: Tokens<'t, 's>, shape: Shape) -> Parsed<'t, 's> {
     }
 }
 
+/// A bracket with something in it.
+fn filled<'t, 's>(input: Tokens<'t, 's>, shape: Shape) -> Parsed<'t, 's> {
+    match bracketed(input, shape)? {
+        (rest, _) if rest.tokens().len() + 2 == input.tokens().len() => {
+            Err(input.skip(1).expected(Expected::OPERAND))
+        }
+        parsed => Ok(parsed),
+    }
+}
+
 /// The number of tokens from a bracket to the one that closes it, both included.
 fn bracket_length(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0usize;
@@ -460,75 +489,104 @@ fn bracket_length(tokens: &[Token]) -> Option<usize> {
     Some(close + 1)
 }
 
-fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+fn operand<'t, 's>(input: Tokens<'t, 's>, role: Role) -> Parsed<'t, 's> {
     let Some(first) = input.first() else {
         return Err(input.expected(Expected::OPERAND));
     };
-    if let [word, open, ..] = input.tokens()
-        && matches!(word.kind(), TokenKind::Ident | TokenKind::Number)
-        && open.is(b'(')
-    {
-        let (rest, _) = bracketed(input.skip(1), Shape::List)?;
-        let (rest, offset) = offset(rest)?;
-        return Ok((rest, plain(Shape::Applied(word.span(), offset))));
-    }
-    if starts_constant(input) {
+    let takes_constants = !matches!(role, Role::Call | Role::Handle | Role::Coordinates);
+    if takes_constants && starts_constant(input) && !is_applied(input, role) {
         let (rest, value) = constant(input)?;
-        let (rest, selector) = selector(rest)?;
-        let shape = Shape::Constant(value);
-        return Ok((rest, Parts { sign: None, selector, shape }));
+        return Ok((rest, plain(Shape::Constant(value))));
     }
-    match first.kind() {
-        TokenKind::Punct([b'[', 0]) => bracketed(input, Shape::Address),
-        TokenKind::Punct([b'{', 0]) => {
-            let (rest, vector) = bracketed(input, Shape::Vector)?;
+    match (role, first.kind()) {
+        (Role::Instruction, TokenKind::Punct([b'[', 0])) => filled(input, Shape::Address),
+        (Role::Instruction, TokenKind::Punct([b'{', 0])) => {
+            let (rest, vector) = filled(input, Shape::Vector)?;
             let (rest, selector) = selector(rest)?;
             let (rest, second) = opt(behind_bar).parse(rest)?;
             let shape = second.map_or(vector.shape, |second| Shape::VectorPair(second.span()));
             Ok((rest, Parts { selector, ..plain(shape) }))
         }
-        TokenKind::Str => Ok((input.skip(1), plain(Shape::Text(first.span())))),
-        TokenKind::Punct([b'-' | b'!', 0]) => {
-            let (rest, parts) = name(input.skip(1))?;
-            Ok((rest, Parts { sign: Some(first.span()), ..parts }))
+        (Role::Instruction, TokenKind::Punct([b'-' | b'!', 0])) => {
+            let (rest, name) = name(input.skip(1))?;
+            let (rest, selector) = selector(rest)?;
+            Ok((rest, Parts { sign: Some(first.span()), selector, ..name }))
         }
-        _ => name(input),
+        (Role::Instruction, _) => register(input),
+        (Role::Call, TokenKind::Punct([b'(', 0])) => bracketed(input, Shape::List),
+        (Role::Coordinates, TokenKind::Punct([b'{', 0])) => filled(input, Shape::Vector),
+        (Role::Call | Role::Argument | Role::Handle | Role::Coordinates, _) => name(input),
+        (Role::Element, _) => {
+            let (rest, name) = name(input)?;
+            let (rest, selector) = selector(rest)?;
+            Ok((rest, Parts { selector, ..name }))
+        }
+        (Role::Directive, TokenKind::Str) => Ok((input.skip(1), plain(Shape::Text(first.span())))),
+        (Role::Value, TokenKind::Punct([b'{', 0])) => bracketed(input, Shape::Vector),
+        (Role::Address | Role::Value | Role::Directive, _) => symbol(input, role),
     }
 }
 
-/// A name, with the parts that may follow it.
-fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
-    let (rest, name) = kind(TokenKind::Ident, Expected::OPERAND).parse(input)?;
-    let Some(next) = rest.first() else {
-        let is_discard = input.text(name) == "_";
-        let shape = if is_discard { Shape::Discard } else { Shape::Name(name.span()) };
-        return Ok((rest, plain(shape)));
-    };
-    match next.kind() {
-        TokenKind::Punct([b'+' | b'-', 0]) => {
-            let (rest, offset) = constant(rest)?;
-            Ok((rest, plain(Shape::Sum(name.span(), offset))))
+/// Whether a value such as `0xff(x)` or `generic(x)` is next.
+fn is_applied(input: Tokens<'_, '_>, role: Role) -> bool {
+    role == Role::Value
+        && matches!(input.tokens(), [word, open, ..]
+            if matches!(word.kind(), TokenKind::Ident | TokenKind::Number) && open.is(b'('))
+}
+
+/// A name, with any selector, index, offset, or second half of a pair.
+fn register<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+    let (rest, word) = kind(TokenKind::Ident, Expected::OPERAND).parse(input)?;
+    let name = word.span();
+    match rest.first().map(Token::kind) {
+        Some(TokenKind::Dot) => {
+            let (rest, selector) = selector(rest)?;
+            Ok((rest, Parts { selector, ..plain(Shape::Name(name)) }))
         }
-        TokenKind::Punct([b'=', 0]) => {
-            let value = |token: Token| {
-                matches!(token.kind(), TokenKind::Ident | TokenKind::Number).then_some(token.span())
-            };
+        Some(TokenKind::Punct([b'[', 0])) => filled(rest, Shape::Indexed(name)),
+        Some(TokenKind::Punct([b'|', 0])) => {
+            let (rest, second) = behind_bar(rest)?;
+            Ok((rest, plain(Shape::Pair(name, second.span()))))
+        }
+        _ => symbol(input, Role::Instruction),
+    }
+}
+
+/// A name, and what may be added to it; in a value, also `generic(x)` and a field.
+fn symbol<'t, 's>(input: Tokens<'t, 's>, role: Role) -> Parsed<'t, 's> {
+    if is_applied(input, role) {
+        let generic = word(TokenKind::Ident, Expected::NONE, |text| text == "generic");
+        let mask = kind(TokenKind::Number, Expected::NONE);
+        let (rest, word) = alt((generic, mask)).parse(input)?;
+        let (rest, _) = filled(rest, Shape::List)?;
+        let (rest, offset) = opt(offset).parse(rest)?;
+        return Ok((rest, plain(Shape::Applied(word.span(), offset))));
+    }
+    let (rest, name) = name(input)?;
+    let Shape::Name(word) = name.shape else { return Ok((rest, name)) };
+    match rest.first() {
+        Some(next) if next.is(b'+') => {
+            let (rest, offset) = offset(rest)?;
+            Ok((rest, plain(Shape::Sum(word, offset))))
+        }
+        Some(next) if next.is(b'=') && role == Role::Value => {
             let rest = rest.skip(1);
-            match rest.first().and_then(value) {
-                Some(value) => Ok((rest.skip(1), plain(Shape::Field(name.span(), value)))),
+            let value =
+                |token: &Token| matches!(token.kind(), TokenKind::Ident | TokenKind::Number);
+            match rest.first().filter(value) {
+                Some(value) => Ok((rest.skip(1), plain(Shape::Field(word, value.span())))),
                 None => Err(rest.expected(Expected::OPERAND)),
             }
         }
-        _ => {
-            let (rest, selector) = selector(rest)?;
-            let (rest, second) = opt(behind_bar).parse(rest)?;
-            let shape = match second {
-                Some(second) => Shape::Pair(name.span(), second.span()),
-                None => Shape::Name(name.span()),
-            };
-            Ok((rest, Parts { sign: None, selector, shape }))
-        }
+        _ => Ok((rest, name)),
     }
+}
+
+/// A name or `_`, whatever follows it.
+fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+    let (rest, name) = kind(TokenKind::Ident, Expected::OPERAND).parse(input)?;
+    let is_discard = input.text(name) == "_";
+    Ok((rest, plain(if is_discard { Shape::Discard } else { Shape::Name(name.span()) })))
 }
 
 /// `|q`, the second half of a pair.
@@ -536,15 +594,12 @@ fn behind_bar<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Token, F
     preceded(punct(b'|'), kind(TokenKind::Ident, Expected::OPERAND)).parse(input)
 }
 
-/// `+ 4` or `- 4`, if that is next.
-fn offset<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Offset, Failure> {
-    match input.first() {
-        Some(token) if token.is(b'+') || token.is(b'-') => {
-            let (rest, value) = constant(input)?;
-            Ok((rest, Some(value)))
-        }
-        _ => Ok((input, None)),
-    }
+/// `+ 4`
+fn offset<'t, 's>(
+    input: Tokens<'t, 's>,
+) -> IResult<Tokens<'t, 's>, Result<Constant, ConstantError>, Failure> {
+    let (rest, _) = punct(b'+').parse(input)?;
+    constant(rest)
 }
 
 /// `.b0`, `.x`, …, if that is next.
@@ -555,18 +610,23 @@ fn selector<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Option<Spa
 /// The number of tokens before the `;` or the end, if all operands are plain, as most are: names,
 /// numbers, pairs of names, vectors of these, and addresses of a name and a number. The grammar
 /// accepts plain operands, too, and no statement starts among them but at the first token.
-pub(super) fn plain_operands(tokens: &[Token]) -> Option<usize> {
+pub(super) fn plain_operands(source: &str, tokens: &[Token]) -> Option<usize> {
     let mut at = At::Start;
     let mut count = 0;
     for token in tokens {
         let class = token.class();
+        let is_negated = matches!(at, At::Minus | At::ElementMinus);
         at = PLAIN[at as usize][class as usize];
         if at >= At::End {
             break;
         }
-        // A dotted word that is longer than a selector may be a directive.
-        if class == DOT && token.span().len() > 3 {
-            return None;
+        match (class, token.span().len()) {
+            // A dotted word that is longer than a selector may be a directive.
+            (DOT, 4..) => return None,
+            (IDENT, 7) if token.span().text(source) == "WARP_SZ" => return None,
+            // The grammar knows which numbers take a sign.
+            (NUMBER, 10..) if is_negated => return None,
+            _ => {}
         }
         count += 1;
     }
@@ -594,7 +654,6 @@ enum At {
     ElementMinus,
     ElementNumber,
     ElementName,
-    ElementBar,
     ElementWhole,
     /// `;`
     End,
@@ -605,11 +664,11 @@ enum At {
 /// The state that follows each state, by the class of the next token.
 static PLAIN: [[At; 256]; At::End as usize] = {
     use At::{
-        Bar, Base, Element, ElementBar, ElementMinus, ElementName, ElementNumber, ElementWhole,
-        End, Minus, Name, Number, Offset, Open, Operand, Other, Plus, Start, Whole,
+        Bar, Base, Element, ElementMinus, ElementName, ElementNumber, ElementWhole, End, Minus,
+        Name, Number, Offset, Open, Operand, Other, Plus, Start, Whole,
     };
     let mut table = [[Other; 256]; End as usize];
-    let steps: [(&[At], u8, At); 22] = [
+    let steps: [(&[At], u8, At); 20] = [
         (&[Start, Operand], IDENT, Name),
         (&[Start, Operand, Minus], NUMBER, Number),
         (&[Start, Operand], b'-', Minus),
@@ -621,15 +680,13 @@ static PLAIN: [[At; 256]; At::End as usize] = {
         (&[Base], b'+', Plus),
         (&[Plus], NUMBER, Offset),
         (&[Base, Offset], b']', Whole),
-        (&[Name, Number], DOT, Whole),
+        (&[Name], DOT, Whole),
         (&[Name, Number, Whole], b',', Operand),
         (&[Start, Name, Number, Whole], b';', End),
         (&[Element], IDENT, ElementName),
         (&[Element, ElementMinus], NUMBER, ElementNumber),
         (&[Element], b'-', ElementMinus),
-        (&[ElementName], b'|', ElementBar),
-        (&[ElementBar], IDENT, ElementWhole),
-        (&[ElementName, ElementNumber], DOT, ElementWhole),
+        (&[ElementName], DOT, ElementWhole),
         (&[ElementName, ElementNumber, ElementWhole], b',', Element),
         (&[ElementName, ElementNumber, ElementWhole], b'}', Whole),
     ];

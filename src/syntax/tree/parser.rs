@@ -422,6 +422,7 @@ impl<'t> Parser<'t> {
     }
 
     fn instruction(&mut self, first: usize) {
+        let mnemonic = self.at;
         self.at += 1;
         while let Some(token) = self.peek()
             && token.is_modifier(self.source)
@@ -430,7 +431,9 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
         let operands = &self.tokens[self.at..];
-        if let Some(count) = plain_operands(operands)
+        // Calls take less.
+        if let Some(count) = plain_operands(self.source, operands)
+            && self.word(self.tokens[mnemonic]) != "call"
             && operands.get(count).is_some_and(|it| it.is(b';'))
             && !operands[0].on_new_line()
         {
@@ -667,12 +670,18 @@ impl<'t> Parser<'t> {
         let end = self.at - 1;
         let is_local = !self.open.is_empty();
         self.require(first, names, if is_local { grammar::local_words } else { grammar::words });
+        let errors = self.errors.len();
         self.require_each(names, end, grammar::name);
+        // The error may have cut a value off.
+        if self.errors.len() > errors {
+            return;
+        }
         let declaration = Declaration::new(self.source, &self.tokens[first..self.at]);
         for value in declaration.names().filter_map(|name| name.value()) {
-            if plain_operands(value.tokens()).is_none_or(|it| it == 0)
-                && let OperandKind::Malformed(expected) = value.kind()
-            {
+            let tokens = value.tokens();
+            let is_plain = tokens.first().is_some_and(|first| first.is(b'{'))
+                && plain_operands(self.source, tokens).is_some_and(|it| it > 0);
+            if !is_plain && let OperandKind::Malformed(expected) = value.kind() {
                 let kind = ErrorKind::Unexpected(expected);
                 self.errors.push(Error { kind, span: value.stop() });
             }
@@ -704,7 +713,7 @@ impl<'t> Parser<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::instruction::Operands;
+    use super::super::instruction::{Operands, Role};
     use super::*;
     use crate::testing::Numbers;
 
@@ -712,8 +721,31 @@ mod tests {
     #[test]
     fn plain_operands_are_operands() {
         let words = [
-            "a", "%r1", "_", "7", "-", "+", "|", "{", "}", "[", "]", ",", ";", ".x", "1.5", "!",
-            "(", ")", "\n", ".loc", "b.x", "c:", "@",
+            "a",
+            "%r1",
+            "_",
+            "7",
+            "0f3F800000",
+            "-",
+            "+",
+            "|",
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ";",
+            ".x",
+            "1.5",
+            "!",
+            "(",
+            ")",
+            "WARP_SZ",
+            "\n",
+            ".loc",
+            "b.x",
+            "c:",
+            "@",
         ];
         let mut numbers = Numbers(46);
         let (mut plain, mut ended) = (0, 0);
@@ -725,9 +757,9 @@ mod tests {
             parser.read();
             parser.at = 1;
             let operands = &parser.tokens[1..];
-            let Some(count) = plain_operands(operands) else { continue };
+            let Some(count) = plain_operands(&text, operands) else { continue };
             plain += 1;
-            for operand in Operands::new(&text, &operands[..count], false) {
+            for operand in Operands::new(&text, &operands[..count], Role::Instruction) {
                 assert!(!matches!(operand.kind(), OperandKind::Malformed(_)), "{text}");
             }
             if operands.get(count).is_some_and(|it| it.is(b';')) && !operands[0].on_new_line() {

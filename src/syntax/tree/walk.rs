@@ -111,6 +111,8 @@ kinds! {
         Text "text",
         /// `x+8`
         Sum "sum",
+        /// `x[4]`
+        Indexed "indexed",
         /// `p|q`
         Pair "pair",
         /// `[…]`
@@ -332,6 +334,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
             OperandKind::Vector(elements)
             | OperandKind::VectorPair(elements, _)
             | OperandKind::List(elements) => self.bracketed(1, elements),
+            OperandKind::Indexed(_, index) => self.bracketed(2, index.elements()),
             OperandKind::Applied(_, elements, _) => self.bracketed(2, elements),
             _ => {}
         }
@@ -456,6 +459,7 @@ impl OperandKind<'_> {
             OperandKind::Constant(_) => NodeKind::Constant,
             OperandKind::Text(_) => NodeKind::Text,
             OperandKind::Sum(_) => NodeKind::Sum,
+            OperandKind::Indexed(..) => NodeKind::Indexed,
             OperandKind::Pair(..) | OperandKind::VectorPair(..) => NodeKind::Pair,
             OperandKind::Address(_) => NodeKind::Address,
             OperandKind::Vector(_) => NodeKind::Vector,

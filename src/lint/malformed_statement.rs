@@ -1,0 +1,70 @@
+//! V910: statements other than video instructions that are no PTX. V005 where only the `;` is
+//! missing.
+
+use super::structure::place_of;
+use crate::check::missing_semicolon;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::module::VideoStatement;
+use crate::source::Span;
+use crate::syntax::{Error, ErrorKind, Expected, Tree};
+
+/// The errors of a tree in statements about which nothing else is known.
+///
+/// `video` are the statements that are, or were meant to be, video instructions, and `known` are
+/// the findings so far; both are in the order of the text.
+pub(crate) fn find(
+    tree: &Tree<'_>,
+    video: &[VideoStatement],
+    known: &[Diagnostic],
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for error in tree.errors() {
+        let at = error.span.start;
+        let Some(statement) = tree.statement_at(at) else { continue };
+        let place = place_of(statement);
+        let own = video.partition_point(|it| it.span.end < at);
+        let is_video = video.get(own).is_some_and(|it| it.span.start <= at);
+        let first = known.partition_point(|it| it.span.start < place.start);
+        let is_known = known[first..]
+            .iter()
+            .take_while(|it| it.span.start <= place.end)
+            .any(Diagnostic::is_syntax_error);
+        if is_video || is_known {
+            continue;
+        }
+        let finding = match error.kind {
+            ErrorKind::Unexpected(expected) => malformed(tree.source(), error, expected, place),
+            ErrorKind::MissingSemicolon => missing_semicolon(error.span),
+            // Each text with such an error is known to have it.
+            _ => continue,
+        };
+        found.push(finding.statement(place));
+    }
+    found
+}
+
+fn malformed(source: &str, error: &Error, expected: Expected, place: Span) -> Diagnostic {
+    let text = error.span.text(source);
+    let message = match text {
+        "" => "the statement is incomplete".to_string(),
+        _ => format!("`{text}` cannot stand here"),
+    };
+    let label = match expected {
+        Expected::NONE => "no PTX".to_string(),
+        _ => error.kind.to_string(),
+    };
+    let diagnostic = Diagnostic::new(Code::MalformedStatement, error.span, message).label(label);
+    // No known directive has an error in its first word.
+    if error.span.start == place.start && text.starts_with('.') {
+        return diagnostic.help("a state space, such as `.reg`, or an opcode stands before a type");
+    }
+    let rest = source[error.span.end as usize..].trim_start();
+    if text == "-" && rest.starts_with(|first: char| first.is_ascii_digit()) {
+        return diagnostic.help("PTX only adds: `[%rd1+-4]`").fix(
+            Applicability::Unsafe,
+            "write `+-`",
+            vec![Edit::insert(error.span.start, "+")],
+        );
+    }
+    diagnostic
+}
