@@ -125,7 +125,7 @@ pub(super) fn decode(source: &str, literals: &[Literal]) -> Mapped {
     let mut map = SourceMap::default();
     let mut bytes = Vec::new();
     for (at, literal) in literals.iter().enumerate() {
-        if at > 0 && literal.joined_by_line {
+        if literal.joined_by_line {
             bytes.push(b'\n');
             map.replace(1, Span::new(literals[at - 1].body.end, literal.body.start));
         }

@@ -222,6 +222,17 @@ mod tests {
     }
 
     #[test]
+    fn only_places_without_weak_operators_are_plain() {
+        for plain in ["a", "v_1.x", "p->x", "*p", "**p", "v[i + 1].x", "v[i[j] - 1]"] {
+            assert!(is_plain(plain), "{plain}");
+        }
+        // C++ reads `c ? a : b = d` as `c ? a : (b = d)`, and `a, b = d` as `a, (b = d)`.
+        for other in ["c ? a : b", "c ? v[i + 1] : *p", "a, b"] {
+            assert!(!is_plain(other), "{other}");
+        }
+    }
+
+    #[test]
     fn comments() {
         assert_eq!(as_block("// a */ b /* c"), "/* a * / b / * c */");
         assert_eq!(as_block("/* a */"), "/* a */");

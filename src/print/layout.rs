@@ -782,7 +782,7 @@ impl<'s> Layout<'s> {
         let name = pieces.iter().rposition(Piece::is_ident).unwrap_or(0);
         let group = close.and_then(|close| {
             let open = opening(&pieces[..close])?;
-            (open > 0 && pieces[open - 1].is_ident()).then_some((open, close))
+            pieces[..open].last().is_some_and(Piece::is_ident).then_some((open, close))
         });
         let mut at = close.unwrap_or_else(|| name.min(pieces.len() - 1)) + 1;
         match group {

@@ -1456,6 +1456,9 @@ fn advice_fits_the_operand() {
     let followed =
         format!("{{ {} @p vadd.u32.u32.u32 %0, %1, 1; }}", ".reg .pred p; setp.ne.u32 p, %2, 0;");
     assert_eq!(check_cuda(&format!("asm(\"{followed}\" : \"=r\"(d) : \"r\"(a), \"r\"(b));")), []);
+    // A name that is mistyped.
+    let mistyped = "{ .reg .u32 sum; vadd.u32.u32.u32 smu, %1, 1; }";
+    assert_eq!(help(mistyped, ": \"=r\"(d) : \"r\"(a)"), ["did you mean `sum`?"]);
 }
 
 /// If a constraint is the number of another operand, the operand has the type of that other

@@ -251,6 +251,17 @@ fn lanes_take_one_kernel() {
     }
 }
 
+/// The kernel of a scaled product loads the parts of its sources, so nothing else extracts them.
+#[test]
+fn scaled_products_of_parts_take_one_kernel() {
+    for text in
+        ["vmad.s32.s32.s32.shr7 d, a.h0, b.h1, c;", "vmad.s32.u32.s32.shr15 d, a.b3, b.h0, c;"]
+    {
+        let instruction: Instruction = text.parse().expect("legal");
+        assert_eq!(instruction.lower(Semantics::Manual).kernels(), 1, "{text}");
+    }
+}
+
 /// Half a sum and 1 is an average, for which there is a kernel. Half a sum and another number is not.
 #[test]
 fn sums_are_halved_as_they_are() {

@@ -141,6 +141,9 @@ fn statements_are_inserted() {
     // The first line may be indented, too.
     let first = edited("\ta;\n", |tree, edits| edits.insert_before(at(tree, "a"), "b;"));
     assert_eq!(first, "\tb;\n\ta;\n");
+    // A comment above a blank line does not belong to the statement below.
+    let apart = edited("// all\n\na;\n", |tree, edits| edits.insert_before(at(tree, "a"), "b;"));
+    assert_eq!(apart, "// all\n\nb;\na;\n");
     // Texts at one place have the order of the calls.
     let many = edited("a;\nb;\n", |tree, edits| {
         edits.insert_before(at(tree, "b"), "x;")?;

@@ -8,6 +8,7 @@ use crate::support::forms::{LANE_SAMPLES, MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
 use crate::support::samples;
 use vptx::isa::Modifier;
+use vptx::syntax::{parse_instruction, statement_tokens};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse_with};
 
 const ROOT: &str = "statement";
@@ -87,6 +88,16 @@ const SAMPLES: Samples<'static> = &[
     ("immediate", &["-5", "0x1FU"]),
     ("QUAD_LANES", &[".b3210", ".b7654", ".b0123"]),
 ];
+
+/// The place of an instruction starts at its guard, and ends behind its `;`.
+#[test]
+fn places_of_instructions_are_whole() {
+    for text in ["@!p vadd.u32.u32.u32 d, a, b.b0 ;", "ret ;", "vset.u32.u32.lt d, a, 1;"] {
+        let source = format!(" {text} // no part");
+        let raw = parse_instruction(&source, &statement_tokens(&source)).expect(text);
+        assert_eq!(raw.span.text(&source), text);
+    }
+}
 
 #[test]
 fn enumerated_sentences_are_accepted() {

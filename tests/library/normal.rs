@@ -16,7 +16,7 @@ fn normal(source: &str) -> String {
 
 /// Statements with one constant in two spellings. For both, ptxas 12.9 and 13.5 make the same code
 /// or the same bytes of a variable.
-pub(crate) const SAME_FLOATS: [(&str, &str); 14] = [
+pub(crate) const SAME_FLOATS: [(&str, &str); 16] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, 0d3ff0000000000000;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, -1.0;", "mov.f32 f, 0fbf800000;"),
@@ -30,6 +30,9 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 14] = [
     ("cvt.f64.f32 d, 0.1;", "cvt.f64.f32 d, 0f3DCCCCCD;"),
     ("cvt.rn.f16x2.f32 b, f, 0.1;", "cvt.rn.f16x2.f32 b, f, 0f3DCCCCCD;"),
     ("slct.f32.s32 f, f, 0.1, b;", "slct.f32.s32 f, f, 0f3DCCCCCD, b;"),
+    // Modifiers may follow the type.
+    ("add.f32.ftz f, f, 0.1;", "add.f32.ftz f, f, 0f3DCCCCCD;"),
+    ("setp.f32.eq q, f, 0.1;", "setp.f32.eq q, f, 0f3DCCCCCD;"),
     ("mov.f64 d, -0.1;", "mov.f64 d, 0dBFB999999999999A;"),
     (
         ".global .f32 v[2] = {-0.1, 1.0}; ret;",

@@ -818,6 +818,7 @@ fn counts_of_ranges_are_spelled_like_constants() {
         ("<0B1001U>", 9),
         ("< 9 >", 9),
         ("<WARP_SZ>", 32),
+        ("<warp_sz>", 0),
         ("<0>", 0),
         ("<08>", 0),
         ("<9u>", 0),

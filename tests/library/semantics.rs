@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::support::forms::{MASKS2, MASKS4, PARTS, rows, texts};
 use crate::support::random::Random;
 use crate::support::reference::{manual, settled, tail};
-use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
+use vptx::ir::{Input, Op, ParseProgramError, Program, ProgramBuilder, Range, Value};
 use vptx::isa::{Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, Sources};
 use vptx::video::{Operation, Semantics, Tail};
 use vptx::{CheckOptions, Dialect, Instruction, parse_with};
@@ -466,6 +466,34 @@ fn programs_read_back() {
                 assert_eq!(again, program, "{instruction}\n{printed}");
                 assert_eq!(again.to_string(), printed, "{instruction}");
             }
+        }
+    }
+}
+
+/// Each program breaks one of the invariants that `Program::new` promises. It starts with `%0`, an
+/// unsigned word.
+#[test]
+fn programs_that_break_an_invariant_are_refused() {
+    for (steps, step, message) in [
+        ("%1: 0..4294967296 = add %0, %1", 1, "%1 is used before it is computed"),
+        ("%1: 0..0 = u0 %0[0]", 1, "cannot extract 0 bits from bit 0"),
+        ("%1: 0..1 = u1 %0[65]", 1, "cannot extract 1 bits from bit 65"),
+        ("%1: 0..1 = shr %0, %0", 1, "the shift amount lies in 0..4294967295, not in 0..32"),
+        ("%1: 0..1 = clamp %0, 1..0", 1, "the range 1..0 is empty"),
+        ("%1: 0..4294967295 = insert %0, %0[31], 2", 1, "cannot insert 2 bits at bit 31"),
+        ("%1: -1..-1 = -1\n%2: 0..1 = insert %1, %0[0], 8", 2, "the base of an insert must be"),
+        ("%1: 0..254 = u8 %0[0]", 1, "the result lies in 0..255, not in 0..254"),
+        // 2^71
+        ("%1: 0..2361183241434822606848 = u8 %0[0]", 1, "the range 0..2361183241434822606848 is"),
+        ("%1: -128..127 = s8 %0[0]", 1, "the last value must be a 32-bit word"),
+    ] {
+        let text = format!("extract:\n%0: 0..4294967295 = a\n{steps}\n");
+        match text.parse::<Program>() {
+            Err(ParseProgramError::Verify(error)) => {
+                assert_eq!(error.step, step, "{text}");
+                assert!(error.to_string().contains(message), "{text}{error}");
+            }
+            other => panic!("{text}{other:?}"),
         }
     }
 }

@@ -215,6 +215,17 @@ fn names_that_are_mistyped_are_told() {
     }
 }
 
+/// One search finds both, but each can be selected without the other.
+#[test]
+fn undeclared_names_and_labels_are_selected_apart() {
+    let text =
+        format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, b; mov.b32 d, none; bra NONE;"));
+    for finding in [(Code::UndeclaredName, "none"), (Code::UndefinedLabel, "NONE")] {
+        let only = CheckOptions::default().with_rules(RuleSet::NONE.with(finding.0));
+        assert_eq!(found_with(&text, &only), [finding]);
+    }
+}
+
 #[test]
 fn registers_are_declared_where_their_function_starts() {
     let options = CheckOptions::default();
