@@ -454,6 +454,8 @@ mod tests {
         ];
         for (at, make) in makers.iter().enumerate() {
             let counts = [500, 1000, 2000].map(|n| steps(&make(n)));
+            // Each suppression is compared at least once.
+            assert!(counts[0] >= 500, "{at}: {counts:?}");
             assert!(counts[1] <= 2 * counts[0] + 20, "{at}: {counts:?}");
             assert!(counts[2] <= 2 * counts[1] + 20, "{at}: {counts:?}");
         }

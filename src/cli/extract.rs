@@ -252,7 +252,6 @@ impl Run<'_> {
             }
         }
         if !arguments.quiet && !prints {
-            self.out.stream.flush()?;
             let done = self.texts - self.unwritten;
             let plural = if done == 1 { "" } else { "s" };
             writeln!(errors(), "{done} PTX text{plural}{}", passed(self.counts))?;

@@ -76,3 +76,14 @@ impl<'a> Record<'a> {
         out.write_all(b"\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_on_one_line() {
+        let failure = Failure::malformed("a\nb\r\u{85}c\u{2028}d\u{2029}é");
+        assert_eq!(failure.message, "a b  c d é");
+    }
+}

@@ -66,3 +66,28 @@ impl<R: Read> Window<R> {
         self.taken = (self.taken + length).min(self.buffer.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream of zeros that has the length of each read.
+    struct Zeros(Vec<usize>);
+
+    impl Read for Zeros {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(0);
+            self.0.push(buffer.len());
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn reads_become_longer_up_to_a_limit() {
+        let mut window = Window::new(Zeros(Vec::new()));
+        assert_eq!(window.peek(3 * STEP).expect("no error").len(), 3 * STEP);
+        let lengths = &window.inner.0;
+        assert_eq!((lengths[0], lengths[lengths.len() - 1]), (FIRST, STEP));
+        assert!(lengths.windows(2).all(|pair| pair[1] == (2 * pair[0]).min(STEP)), "{lengths:?}");
+    }
+}

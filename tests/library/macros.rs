@@ -104,6 +104,11 @@ fn directives_count_in_their_order() {
     assert_eq!(count(&[bad, "#undef T\n", &used]), 0);
     assert_eq!(count(&[bad, "#undef T\n", good, &used]), 0);
     assert_eq!(count(&[good, &used, "#undef T\n", bad, &used]), 1);
+    // After `#undef`, a word stands for itself.
+    let opcode = "#define STR_(x) #x\n#define STR(x) STR_(x)\n#define adx add\n";
+    let adx = format!("asm(\"v\" STR(adx) \".u32.u32.u32 %0, %1, %2;\" {OPERANDS});\n");
+    assert_eq!(count(&[opcode, &adx]), 0);
+    assert_eq!(count(&[opcode, "#undef adx\n", &adx]), 1);
     // Definitions inside branches of `#if`.
     let (a, or, end) = ("#ifdef A\n", "#else\n", "#endif\n");
     assert_eq!(count(&[a, bad, end, &used]), 1);
@@ -203,6 +208,19 @@ fn work_is_bounded() {
         assert_eq!(found(&text).len(), 0);
         let time = start.elapsed();
         assert!(time < Duration::from_secs(20), "{time:?} for {}", &text[..40]);
+    }
+}
+
+/// An expansion costs 16 for each token of a definition that replaces a name, and again when the
+/// token is searched for macros. The largest cost is 2^18, so the largest definition has less than
+/// 2^13 = 8192 tokens.
+#[test]
+fn large_definitions_are_expanded() {
+    for (tokens, is_expanded) in [(8100, true), (8200, false)] {
+        let empty = "\"\" ".repeat(tokens - 1);
+        let source =
+            format!("#define A {empty}\"vadx\"\nasm(A \".u32.u32.u32 %0, %1, %2;\" {OPERANDS});");
+        assert_eq!(found(&source).len(), usize::from(is_expanded), "{tokens}");
     }
 }
 

@@ -892,6 +892,11 @@ fn fixes_are_written_as_the_source_writes() {
             "asm!(\n    \"vadd.s32.s32.s32.sat {0}, {0},\",\n    \"{};\",\n    inout(reg32) d);",
         ),
         (
+            "asm!(\"vadd.sat.s32.s32.s32 {0},\",\"{0}, {0};\",inout(reg32) d);",
+            Language::Rust,
+            "asm!(\"vadd.s32.s32.s32.sat {0},\",\"{0}, {0};\",inout(reg32) d);",
+        ),
+        (
             "@asmcall(\"vadd.sat.s32.s32.s32 \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",
             Language::Julia,
             "@asmcall(\"vadd.s32.s32.s32.sat \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",

@@ -341,6 +341,15 @@ fn explain_knows_codes_names_and_instructions() {
     insta::assert_snapshot!("explain-unknown", vptx(&["explain", "V999"], "").transcript());
 }
 
+/// Another test compares the document with what the library says.
+#[test]
+fn explain_prints_the_tables_of_the_document_on_targets() {
+    let document = include_str!("../../docs/targets.md");
+    let start = document.find("| target |").expect("the first table");
+    let run = vptx(&["explain", "--targets"], "");
+    assert_eq!((run.status, run.stdout.as_str()), (0, &document[start..]));
+}
+
 #[test]
 fn explain_takes_several_and_groups() {
     let several = vptx(&["explain", "V112", "vmad", "C3"], "");

@@ -335,6 +335,11 @@ fn other_separators_are_named() {
         assert_eq!(run.stdout, said, "{line}");
     }
     assert_eq!(batch(&[], format!("{add} ret;").as_bytes()).stdout.matches("V006").count(), 1);
+    // Without values, these separate nothing.
+    for (line, said) in [(format!("{add};"), "V006"), (format!("{add}\t,\t2"), "`,` for a")] {
+        let run = batch(&[], line.as_bytes());
+        assert!(run.stdout.contains(said), "{line}: {}", run.stdout);
+    }
 }
 
 #[test]

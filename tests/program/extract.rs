@@ -1,6 +1,7 @@
 //! `vptx extract` as a user calls it.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -43,6 +44,24 @@ fn texts_are_listed() {
     assert_eq!(lines[2]["bytes"].as_u64(), Some(text(3).len() as u64));
     let from_stdin = vptx_in(&folder.0, &["extract", "--list", "-q", "-"], &sample());
     assert!(from_stdin.stdout.contains("<stdin>!1.sm_75.ptx"), "{}", from_stdin.stdout);
+}
+
+/// On a terminal, both outputs go to the same place.
+#[test]
+fn the_summary_follows_the_list() {
+    let folder = Folder::new("extract-order");
+    fs::write(folder.0.join("three.so"), sample()).unwrap();
+    let both = fs::File::create(folder.0.join("both")).unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_vptx"))
+        .args(["extract", "--list", "three.so"])
+        .current_dir(&folder.0)
+        .stdout(both.try_clone().unwrap())
+        .stderr(both)
+        .status();
+    assert!(status.unwrap().success());
+    let both = folder.read("both");
+    let starts: Vec<&str> = both.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(starts, ["arch", "sm_75", "sm_80", "sm_90", "3"], "{both}");
 }
 
 #[test]

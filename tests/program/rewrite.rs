@@ -144,6 +144,15 @@ fn errors_are_left_alone_and_reported() {
     assert!(!run.stdout.contains("min.s16x2"), "{}", run.stdout);
 }
 
+/// The help lists the status.
+#[test]
+fn a_single_instruction_without_ordinary_ptx_sets_the_status() {
+    let old = module("6.0", "sm_30", "vshl.u32.u32.u32.wrap d, a, b;");
+    let run = vptx(&["rewrite", "--all", "-"], &old);
+    assert_eq!((run.status, run.stdout), (1, old));
+    assert!(run.stderr.contains("; 1 stays: the .target or .version is too old"), "{}", run.stderr);
+}
+
 fn module(version: &str, target: &str, body: &str) -> String {
     let arguments = ".reg .b32 d, .reg .b32 a, .reg .b32 b, .reg .b32 c";
     format!(

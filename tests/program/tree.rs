@@ -177,6 +177,12 @@ again:
 }
 
 #[test]
+fn the_last_line_may_lack_its_end() {
+    let run = vptx(&["tree", "-", "--at", "2:7"], ".target sm_90\n.func g;");
+    assert_eq!((run.status, run.stdout.lines().next()), (0, Some("function 14..22")));
+}
+
+#[test]
 fn what_is_not_there_is_told() {
     let run = vptx(&["tree", "-", "--function", "kk"], MODULE);
     assert_eq!(run.status, 2);

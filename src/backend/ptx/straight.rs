@@ -123,3 +123,20 @@ pub(super) fn each(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing more may stand there than [`MOST`] instructions, not even an empty statement.
+    #[test]
+    fn instructions_are_few_up_to_the_most() {
+        let are_few = |source: &str| names_between(source, 0, source.len() as u32).is_some();
+        let (most, one) = ("add.u32 a, b, c;\n".repeat(MOST), "add.u32 a, b, c;");
+        assert!(are_few(&most));
+        assert!(are_few(&format!("{most}// no instruction\n")));
+        for more in [one, "call f;", "L:", "x", ";"] {
+            assert!(!are_few(&format!("{most}{more}")), "{more}");
+        }
+    }
+}
