@@ -404,7 +404,7 @@ fn an_element_of_an_array() {
     let OperandKind::Indexed(array, index) = to else { panic!("{to:?}") };
     assert_eq!(array.text(source), "a");
     assert_eq!(index.base().map(|it| it.text(source)), Some("b"));
-    assert_eq!(index.offset().and_then(Result::ok).and_then(|it| it.bits()), Some(4));
+    assert_eq!(index.offset().and_then(Result::ok).and_then(Constant::bits), Some(4));
 }
 
 /// cuSPARSELt 0.6.2 contains `r2p` and `p2r`, which no manual describes.

@@ -38,16 +38,6 @@ fn changed(rng: &mut Random, text: &str) -> String {
     tokens.join(" ")
 }
 
-/// Whether ptxas takes a text; none if it stops at something else than the syntax.
-fn is_accepted(ptxas: &Path, target: &str, source: &str, file: &Path) -> Option<bool> {
-    std::fs::write(file, source).expect("the scratch folder is writable");
-    let mut command = Command::new(ptxas);
-    command.arg(format!("-arch={target}")).arg(file).args(["-o", "/dev/null"]);
-    let output = command.output().expect("ptxas starts");
-    let is_syntax = String::from_utf8_lossy(&output.stderr).contains("syntax error");
-    (output.status.success() || is_syntax).then_some(output.status.success())
-}
-
 /// A statement with a change, and a module around it, with its target.
 fn changed_module(
     rng: &mut Random,
