@@ -1,10 +1,11 @@
 //! V910: statements other than video instructions that are no PTX. V005 where only the `;` is
 //! missing.
 
-use super::structure::place_of;
+use super::structure::{ModuleSubject, place_of};
 use crate::check::missing_semicolon;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::module::VideoStatement;
+use crate::names::SymbolKind;
 use crate::source::Span;
 use crate::syntax::{Error, ErrorKind, Expected, Tree};
 
@@ -41,6 +42,32 @@ pub(crate) fn find(
         found.push(finding.statement(place));
     }
     found
+}
+
+/// What stands before an index and is no array: most often, a comma is missing behind it.
+pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
+    let names = subject.names;
+    for pair in subject.tree.tokens().windows(2) {
+        let (name, is_indexed) = (pair[0].span(), pair[1].is(b'['));
+        let meaning = || names.use_of(name).filter(|it| !it.declares())?.meaning();
+        let Some(meaning) = is_indexed.then(meaning).flatten() else { continue };
+        let what = match names.symbol(meaning.symbol()).kind {
+            SymbolKind::Register => "a register",
+            SymbolKind::Function => "a function",
+            SymbolKind::Label => "a label",
+            SymbolKind::Parameter | SymbolKind::Variable => continue,
+        };
+        let Some(statement) = subject.tree.statement_at(name.start) else { continue };
+        if subject.is_in_video(name) {
+            continue;
+        }
+        let message = format!("`{}` is no array", name.text(subject.source()));
+        let diagnostic = Diagnostic::new(Code::MalformedStatement, name, message)
+            .label(what)
+            .help("perhaps a comma is missing behind it")
+            .fix(Applicability::Unsafe, "insert `,`", vec![Edit::insert(name.end, ",")]);
+        found.push(diagnostic.statement(place_of(statement)));
+    }
 }
 
 fn malformed(source: &str, error: &Error, expected: Expected, place: Span) -> Diagnostic {

@@ -1,8 +1,8 @@
 //! The rules on whole modules: on their names, and on the data flow of their functions.
 
 use super::{
-    second_declaration, undeclared_name, unreachable_statement, unread_result, unused_label,
-    unused_parameter, unused_register, unwritten_source,
+    malformed_statement, second_declaration, undeclared_name, unreachable_statement, unread_result,
+    unused_label, unused_parameter, unused_register, unwritten_source,
 };
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
 use crate::flow::{Flow, NameAccess};
@@ -56,6 +56,12 @@ impl<'t> ModuleSubject<'t> {
     pub(super) fn source(&self) -> &'t str {
         self.tree.source()
     }
+
+    /// Whether a name stands in a statement that is, or was meant to be, a video instruction.
+    pub(super) fn is_in_video(&self, name: Span) -> bool {
+        let after = self.statements.partition_point(|it| it.span.start <= name.start);
+        after.checked_sub(1).is_some_and(|at| name.end <= self.statements[at].span.end)
+    }
 }
 
 /// The place for findings on a statement. For functions and blocks, it is the part before the
@@ -75,7 +81,8 @@ type ModuleRule = fn(&ModuleSubject<'_>, &mut Vec<Diagnostic>);
 type FunctionRule = fn(&FunctionSubject<'_, '_>, &mut Vec<Diagnostic>);
 
 /// Rules on names. They judge modules only.
-const ON_NAMES: [(&[Code], ModuleRule); 5] = [
+const ON_NAMES: [(&[Code], ModuleRule); 6] = [
+    (&[Code::MalformedStatement], malformed_statement::find_indexed),
     (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),
     (&[Code::SecondDeclaration], second_declaration::find),
     (&[Code::UnusedRegister], unused_register::find),
@@ -100,8 +107,7 @@ pub(crate) fn wants_trees(rules: RuleSet) -> bool {
 pub(crate) fn wants_structure(rules: RuleSet) -> bool {
     let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
     let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);
-    let on_syntax = [Code::MalformedStatement];
-    on_names.chain(on_flow).chain(&on_syntax).any(|code| rules.contains(*code))
+    on_names.chain(on_flow).any(|code| rules.contains(*code))
 }
 
 /// The findings of the rules that are on, rule by rule.

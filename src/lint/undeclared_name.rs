@@ -24,7 +24,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             None => is_special_register(text) || text.starts_with(OPTIX),
         };
         // The checker judges the registers of video instructions.
-        if is_known || it.span().is_in(&names.debug) || is_in_video(subject, it.span()) {
+        if is_known || it.span().is_in(&names.debug) || subject.is_in_video(it.span()) {
             continue;
         }
         let Some(statement) = subject.tree.statement_at(it.span().start) else { continue };
@@ -121,9 +121,4 @@ fn is_too_early(subject: &ModuleSubject<'_>, it: &Use) -> bool {
         && it.span().start < symbol.name.start
         // A variable may have several declarations.
         && subject.names.uses_of(meaning).next().is_some_and(|first| !first.declares())
-}
-
-fn is_in_video(subject: &ModuleSubject<'_>, name: Span) -> bool {
-    let after = subject.statements.partition_point(|it| it.span.start <= name.start);
-    after.checked_sub(1).is_some_and(|at| name.end <= subject.statements[at].span.end)
 }

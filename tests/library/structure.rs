@@ -533,6 +533,20 @@ fn checking_finds_the_syntax_errors_that_ptxas_has() {
     assert!(legal > 170 && malformed > 250, "{legal} {malformed}");
 }
 
+/// ptxas 13.5: "Array indexing on non-array".
+#[test]
+fn only_arrays_have_elements() {
+    let text = format!(
+        "{HEAD}.global .b32 g[4];\n.func (.reg .b32 d) f(.reg .b64 a)\n{{\n.reg .b32 t;\n\
+         ld.global.u32 t [a+8];\nmov.b64 a, f[1];\nld.global.u32 t, g[1];\n\
+         vadd.u32.u32.u32 d, t, t;\nret;\n}}\n"
+    );
+    assert_eq!(found(&text), [(Code::MalformedStatement, "t"), (Code::MalformedStatement, "f")]);
+    let fixed = fix(&text.replace("f[1]", "f"), &CheckOptions::default(), Applicability::Unsafe);
+    assert_eq!(fixed.text, text.replace("f[1]", "f").replace("t [a+8]", "t, [a+8]"));
+    assert_eq!(fixed.left, []);
+}
+
 #[test]
 fn a_malformed_statement_may_be_suppressed_or_repaired() {
     let text = format!(

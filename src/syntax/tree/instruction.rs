@@ -136,6 +136,8 @@ pub(super) enum Role {
     Handle,
     /// Behind a handle.
     Coordinates,
+    /// Between the `[` and `]` behind an array.
+    Index,
     /// The value of a variable, or a part of it.
     Value,
     Directive,
@@ -263,7 +265,7 @@ impl<'t> Iterator for Operands<'t> {
                 match byte {
                     b'[' | b'{' | b'(' => open += 1,
                     b']' | b'}' | b')' => open = open.saturating_sub(1),
-                    b',' => return open == 0,
+                    b',' => return open == 0 && self.role != Role::Index,
                     _ => {}
                 }
             }
@@ -403,7 +405,7 @@ impl<'t> Operand<'t> {
     fn elements(&self, shape: Shape) -> Operands<'t> {
         let (open, role) = match shape {
             Shape::Address => (0, Role::Address),
-            Shape::Indexed(_) => (1, Role::Address),
+            Shape::Indexed(_) => (1, Role::Index),
             Shape::Vector | Shape::VectorPair(_) if self.role != Role::Value => (0, Role::Element),
             Shape::Vector | Shape::VectorPair(_) => (0, Role::Value),
             Shape::List => (0, Role::Argument),
@@ -419,6 +421,7 @@ impl<'t> Operand<'t> {
         let input = Tokens::new(self.source, self.tokens);
         let parts = operand(input, self.role).and_then(|(rest, parts)| match rest.first() {
             None => Ok(parts),
+            Some(_) if self.role == Role::Index => Err(rest.expected(Expected::BRACKET)),
             Some(_) => Err(rest.expected(Expected::COMMA)),
         });
         let parts = parts.map_err(|error| match error {
@@ -523,7 +526,7 @@ fn operand<'t, 's>(input: Tokens<'t, 's>, role: Role) -> Parsed<'t, 's> {
         }
         (Role::Directive, TokenKind::Str) => Ok((input.skip(1), plain(Shape::Text(first.span())))),
         (Role::Value, TokenKind::Punct([b'{', 0])) => bracketed(input, Shape::Vector),
-        (Role::Address | Role::Value | Role::Directive, _) => symbol(input, role),
+        (Role::Address | Role::Index | Role::Value | Role::Directive, _) => symbol(input, role),
     }
 }
 
@@ -543,7 +546,9 @@ fn register<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
             let (rest, selector) = selector(rest)?;
             Ok((rest, Parts { selector, ..plain(Shape::Name(name)) }))
         }
-        Some(TokenKind::Punct([b'[', 0])) => filled(rest, Shape::Indexed(name)),
+        Some(TokenKind::Punct([b'[', 0])) if input.text(word) != "_" => {
+            filled(rest, Shape::Indexed(name))
+        }
         Some(TokenKind::Punct([b'|', 0])) => {
             let (rest, second) = behind_bar(rest)?;
             Ok((rest, plain(Shape::Pair(name, second.span()))))
