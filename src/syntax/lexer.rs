@@ -560,7 +560,7 @@ impl<'s> Lexer<'s> {
                 let word = self.word_end(start + 1) - (start + 1);
                 let length = 1 + if run.has_word { word } else { 0 };
                 let end = start + length;
-                let at = |at: usize| self.bytes.get(at).map_or(0, |&byte| ODD[byte as usize]);
+                let at = |at: usize| self.bytes.get(at).map_or(ODD_SECOND, |&it| ODD[it as usize]);
                 let odd = run.odd & (at(start + 1) & ODD_SECOND | at(end) & ODD_NEXT);
                 if odd != 0 || length > Token::MAX_LEN as usize {
                     return self.odd_run(first, start, on_new_line);
@@ -693,6 +693,21 @@ mod tests {
         assert_eq!(texts("# 1 \"x;\" 3\n a #line 2 \"y\ny\"\nb"), ["a", "b"]);
         assert_eq!(texts("# x\n# 1\n# 1 \"y\" z"), ["#", "x", "#", "1", "#", "1", "\"y\"", "z"]);
         assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
+    }
+
+    /// Once, a `.` was a word at the end of a text only, so a line break there changed the meaning.
+    #[test]
+    fn the_end_of_a_text_separates_as_a_blank_does() {
+        for first in (b' '..=b'~').map(char::from) {
+            for second in (b' '..=b'~').map(char::from) {
+                let text = format!("a {first}{second}");
+                // A comment or string has no end, and a marker of a line ends with it.
+                if !text.contains(['/', '"', '#']) {
+                    assert_eq!(lex(&text), lex(&format!("{text} ")), "{text}");
+                    assert_eq!(lex(text.trim_end()), lex(&format!("{} ", text.trim_end())));
+                }
+            }
+        }
     }
 
     #[test]

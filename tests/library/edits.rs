@@ -803,3 +803,15 @@ fn edits_of_texts_with_errors_bring_no_others() {
     }
     assert!(disturbed * 10 < samples(500), "{disturbed}");
 }
+
+/// The list has no `)`, so the parameter goes before its last word, which is an error already.
+#[test]
+fn an_edit_brings_no_second_error_to_the_place_of_another() {
+    let source = ".entry k(\n.param, %f1,%f2\n{\nret;\n}";
+    let tree = parse(source);
+    let mut edits = Edits::new(&tree);
+    let function = tree.functions().next().expect("one");
+    edits.add_parameter(&function, ".param .b32 n").expect("a parameter");
+    let result = edits.finish();
+    assert!(matches!(result, Err(EditsError::Disturbs { .. })), "{result:?}");
+}

@@ -499,12 +499,15 @@ impl<'t> Edits<'t> {
     fn check(&self, edited: &Edited) -> Result<()> {
         let new = parse(edited.text());
         let old = self.tree.errors();
+        let mut is_found = vec![false; old.len()];
         for error in new.errors() {
             let span = edited.to_old(error.span);
             let first = old.partition_point(|it| it.span.start < span.start);
-            let mut there = old[first..].iter().take_while(|it| it.span.start == span.start);
-            if !there.any(|it| it.kind == error.kind) {
-                return Err(EditsError::Disturbs { span });
+            let there = old[first..].iter().take_while(|it| it.span.start == span.start);
+            let mut same = (first..).zip(there).filter(|(_, it)| it.kind == error.kind);
+            match same.find(|(at, _)| !is_found[*at]) {
+                Some((at, _)) => is_found[at] = true,
+                None => return Err(EditsError::Disturbs { span }),
             }
         }
         let mut found = new.all_statements();
