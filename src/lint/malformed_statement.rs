@@ -1,7 +1,7 @@
 //! V910: statements other than video instructions that are no PTX. V005 where only the `;` is
 //! missing.
 
-use super::structure::{ModuleSubject, place_of};
+use super::structure::{ModuleSubject, is_in_video, place_of};
 use crate::check::missing_semicolon;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::module::VideoStatement;
@@ -23,20 +23,18 @@ pub(crate) fn find(
         let at = error.span.start;
         let Some(statement) = tree.statement_at(at) else { continue };
         let place = place_of(statement);
-        let own = video.partition_point(|it| it.span.end < at);
-        let is_video = video.get(own).is_some_and(|it| it.span.start <= at);
         let first = known.partition_point(|it| it.span.start < place.start);
         let is_known = known[first..]
             .iter()
             .take_while(|it| it.span.start <= place.end)
             .any(Diagnostic::is_syntax_error);
-        if is_video || is_known {
+        if is_known || is_in_video(video, Span::at(at)) {
             continue;
         }
         let finding = match error.kind {
             ErrorKind::Unexpected(expected) => malformed(tree.source(), error, expected, place),
             ErrorKind::MissingSemicolon => missing_semicolon(error.span),
-            // Each text with such an error is known to have it.
+            // `known` has the errors of the other kinds.
             _ => continue,
         };
         found.push(finding.statement(place));
@@ -44,7 +42,7 @@ pub(crate) fn find(
     found
 }
 
-/// What stands before an index and is no array: most often, a comma is missing behind it.
+/// Names that have an index and are no arrays. Most often, a comma is missing behind the name.
 pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let names = subject.names;
     for pair in subject.tree.tokens().windows(2) {
@@ -58,7 +56,7 @@ pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
             SymbolKind::Parameter | SymbolKind::Variable => continue,
         };
         let Some(statement) = subject.tree.statement_at(name.start) else { continue };
-        if subject.is_in_video(name) {
+        if is_in_video(subject.statements, name) {
             continue;
         }
         let message = format!("`{}` is no array", name.text(subject.source()));
@@ -81,7 +79,7 @@ fn malformed(source: &str, error: &Error, expected: Expected, place: Span) -> Di
         _ => error.kind.to_string(),
     };
     let diagnostic = Diagnostic::new(Code::MalformedStatement, error.span, message).label(label);
-    // No known directive has an error in its first word.
+    // As the first word of a statement, only a type is an error.
     if error.span.start == place.start && text.starts_with('.') {
         return diagnostic.help("a state space, such as `.reg`, or an opcode stands before a type");
     }

@@ -56,12 +56,12 @@ impl<'t> ModuleSubject<'t> {
     pub(super) fn source(&self) -> &'t str {
         self.tree.source()
     }
+}
 
-    /// Whether a name stands in a statement that is, or was meant to be, a video instruction.
-    pub(super) fn is_in_video(&self, name: Span) -> bool {
-        let after = self.statements.partition_point(|it| it.span.start <= name.start);
-        after.checked_sub(1).is_some_and(|at| name.end <= self.statements[at].span.end)
-    }
+/// Whether a place is in one of the statements that are, or were meant to be, video instructions.
+pub(super) fn is_in_video(statements: &[VideoStatement], place: Span) -> bool {
+    let after = statements.partition_point(|it| it.span.start <= place.start);
+    after.checked_sub(1).is_some_and(|at| place.end <= statements[at].span.end)
 }
 
 /// The place for findings on a statement. For functions and blocks, it is the part before the

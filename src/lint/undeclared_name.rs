@@ -1,6 +1,6 @@
 //! V901 and V902: names that are not declared before their use, and labels that are not in scope.
 
-use super::structure::{ModuleSubject, place_of};
+use super::structure::{ModuleSubject, is_in_video, place_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Set;
 use crate::isa::is_special_register;
@@ -24,7 +24,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             None => is_special_register(text) || text.starts_with(OPTIX),
         };
         // The checker judges the registers of video instructions.
-        if is_known || it.span().is_in(&names.debug) || subject.is_in_video(it.span()) {
+        if is_known || it.span().is_in(&names.debug) || is_in_video(subject.statements, it.span()) {
             continue;
         }
         let Some(statement) = subject.tree.statement_at(it.span().start) else { continue };

@@ -211,8 +211,8 @@ fn section(input: Input<'_>) -> Rest<'_> {
     pair(dotted_word, dotted_word).map(drop).parse(input)
 }
 
-/// A directive of an unknown kind. A type is none: its state space or its opcode is missing. Yet
-/// ptxas takes `.b32;`.
+/// A directive of an unknown kind. A type starts no directive: the state space or the opcode before
+/// it is missing. But ptxas takes `.b32;`.
 fn unknown(input: Input<'_>) -> Rest<'_> {
     let rest = many0_count(other_than(TokenKind::Unknown)).map(drop);
     preceded(not(pair(dotted(TYPES), not(punct(b';')))), rest).parse(input)

@@ -511,19 +511,14 @@ fn operand<'t, 's>(input: Tokens<'t, 's>, role: Role) -> Parsed<'t, 's> {
             Ok((rest, Parts { selector, ..plain(shape) }))
         }
         (Role::Instruction, TokenKind::Punct([b'-' | b'!', 0])) => {
-            let (rest, name) = name(input.skip(1))?;
-            let (rest, selector) = selector(rest)?;
-            Ok((rest, Parts { sign: Some(first.span()), selector, ..name }))
+            let (rest, name) = selected(input.skip(1))?;
+            Ok((rest, Parts { sign: Some(first.span()), ..name }))
         }
         (Role::Instruction, _) => register(input),
         (Role::Call, TokenKind::Punct([b'(', 0])) => bracketed(input, Shape::List),
         (Role::Coordinates, TokenKind::Punct([b'{', 0])) => filled(input, Shape::Vector),
         (Role::Call | Role::Argument | Role::Handle | Role::Coordinates, _) => name(input),
-        (Role::Element, _) => {
-            let (rest, name) = name(input)?;
-            let (rest, selector) = selector(rest)?;
-            Ok((rest, Parts { selector, ..name }))
-        }
+        (Role::Element, _) => selected(input),
         (Role::Directive, TokenKind::Str) => Ok((input.skip(1), plain(Shape::Text(first.span())))),
         (Role::Value, TokenKind::Punct([b'{', 0])) => bracketed(input, Shape::Vector),
         (Role::Address | Role::Index | Role::Value | Role::Directive, _) => symbol(input, role),
@@ -585,6 +580,13 @@ fn symbol<'t, 's>(input: Tokens<'t, 's>, role: Role) -> Parsed<'t, 's> {
         }
         _ => Ok((rest, name)),
     }
+}
+
+/// A name, with any selector.
+fn selected<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+    let (rest, name) = name(input)?;
+    let (rest, selector) = selector(rest)?;
+    Ok((rest, Parts { selector, ..name }))
 }
 
 /// A name or `_`, whatever follows it.
