@@ -9,7 +9,7 @@ use crate::embed::{
     self, Asm, AsmOperand, Convention, Host, Joined, SkipReason, Skipped, StringModule,
 };
 use crate::isa::Mnemonic;
-use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm, run_asm_flow};
+use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm, run_asm_tree};
 use crate::module::{Module, VideoStatement};
 use crate::source::Span;
 use crate::syntax::{
@@ -131,8 +131,12 @@ fn one(
     if found.is_empty()
         && checker.checker.diagnostics.iter().all(|it| it.severity < Severity::Error)
     {
-        let on_flow = run_asm_flow(options, operands, statements, |at| beyond(asm, at));
-        checker.checker.diagnostics.extend(on_flow);
+        let is_constant = |operand: &AsmOperand<'_>| {
+            matches!(kind(asm, operand), SymbolKind::Operand(OperandClass::Constant(_)))
+        };
+        let of_tree =
+            run_asm_tree(options, operands, statements, is_constant, |at| beyond(asm, at));
+        checker.checker.diagnostics.extend(of_tree);
     }
     let mut diagnostics = checker.found;
     if asm.is_expanded() {

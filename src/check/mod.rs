@@ -29,7 +29,9 @@ pub(crate) use language::is_module;
 pub use language::{Language, UnknownLanguage};
 pub(crate) use operands::is_ignored;
 pub use options::{CheckOptions, Dialect, UnknownDialect};
-pub(crate) use structure::{diagnostic as problem_diagnostic, missing_semicolon};
+pub(crate) use structure::{
+    constant as constant_without_value, diagnostic as problem_diagnostic, missing_semicolon,
+};
 pub use tree::CheckedInstruction;
 
 /// Whether an opcode belongs, or may have been meant to belong, to a video instruction. The opcode

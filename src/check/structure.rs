@@ -278,7 +278,7 @@ pub(super) fn either(items: &[impl AsRef<str>]) -> String {
 }
 
 /// The finding for a constant expression without a value.
-pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
+pub(crate) fn constant(source: &str, error: ConstantError) -> Diagnostic {
     let text = error.span.text(source);
     let span = error.span;
     match error.kind {

@@ -1,14 +1,22 @@
-//! The rules for `asm` statements: how instructions use the operands.
+//! The rules for `asm` statements: on how instructions use the operands, and on the whole text.
 
 use std::cell::OnceCell;
 
-use super::{asm_input_written, asm_output_read, asm_undeclared, missing_asm_operand};
-use crate::diagnostic::Diagnostic;
+use super::structure::{ModuleSubject, run_on_function};
+use super::{
+    asm_input_written, asm_output_read, asm_output_unwritten, asm_undeclared, malformed_statement,
+    missing_asm_operand,
+};
+use crate::check::CheckOptions;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::{Asm, AsmOperand, Convention};
+use crate::flow::Flow;
 use crate::hash::{Map, Set};
+use crate::module::{VideoStatement, is_type};
+use crate::names::Names;
 use crate::source::Span;
 use crate::syntax::lexer::word_end;
-use crate::syntax::{Context, RawInstruction, Token};
+use crate::syntax::{self, Context, RawInstruction, Token};
 use crate::video::Instruction;
 
 /// A video instruction in an `asm` statement.
@@ -74,6 +82,88 @@ pub(crate) fn run_asm(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>)
     for found in &mut found[before..] {
         found.statement = Some(subject.asm().span);
     }
+}
+
+/// The findings on the syntax of an `asm`; if it has no errors, those on the paths through it and on
+/// its video instructions. They are placed in the text of the `asm`, those on operands at
+/// `place_of_operand`. `is_constant` says which operands are constants.
+pub(crate) fn run_asm_tree(
+    options: &CheckOptions,
+    operands: &AsmOperands<'_>,
+    statements: &[VideoStatement],
+    is_constant: impl Fn(&AsmOperand<'_>) -> bool,
+    place_of_operand: impl Fn(usize) -> Span,
+) -> Vec<Diagnostic> {
+    let (asm, rules) = (operands.asm(), options.rules);
+    let names_unknown = asm.unknown_operands_in(Span::new(0, asm.text.len() as u32)).next();
+    let has_video = statements.iter().any(|it| it.instruction.is_some());
+    if !has_video && !options.every_module || names_unknown.is_some() {
+        return Vec::new();
+    }
+    // A function around the text declares the operands, and reads the outputs at its end.
+    let list = |only: fn(&AsmOperand<'_>) -> bool, space: &str| {
+        let all = asm.operands.iter().filter(|it| only(it));
+        let all = all.map(|it| format!("{space}{}", it.placeholder));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let head = format!(".func f({})\n{{\n", list(|_| true, ".reg .b32 "));
+    let outputs = list(|it| it.output, "");
+    let text = format!("{head}{}\nvptx_reads {outputs};\n}}", asm.text);
+    let tree = syntax::parse(&text);
+    let mut functions = tree.functions();
+    let (Some(function), None) = (functions.next(), functions.next()) else {
+        return Vec::new();
+    };
+    let start = head.len() as u32;
+    let moved = |span: Span| span.shifted(start);
+    let statements: Vec<VideoStatement> =
+        statements.iter().map(|it| VideoStatement { span: moved(it.span), ..it.clone() }).collect();
+    let in_asm = |mut found: Vec<Diagnostic>| {
+        for found in &mut found {
+            found.each_span(|span| Span::new(span.start - start, span.end - start));
+        }
+        found
+    };
+    if !tree.errors().is_empty() {
+        if !has_video || !rules.contains(Code::MalformedStatement) {
+            return Vec::new();
+        }
+        let is_constant = |word: &str| operands.get(word).is_some_and(|(_, it)| is_constant(it));
+        let own = Span::new(start, start + asm.text.len() as u32);
+        return in_asm(malformed_statement::find_in_asm(&tree, own, &statements, is_constant));
+    }
+    let names = Names::of(&tree);
+    let subject =
+        ModuleSubject { tree: &tree, names: &names, statements: &statements, is_part: true };
+    let mut found = Vec::new();
+    if has_video && rules.contains(Code::MalformedStatement) {
+        malformed_statement::find_indexed(&subject, &mut found);
+        malformed_statement::find_constants(&subject, &mut found);
+    }
+    let Some(flow) = Flow::of(&function, &names) else { return in_asm(found) };
+    if !has_video && !is_ptx(&flow, &text) {
+        return found;
+    }
+    run_on_function(rules, &subject, &flow, &statements, &mut found);
+    let mut found = in_asm(found);
+    if rules.contains(Code::AsmOutputUnwritten) && !flow.is_opaque() {
+        found.extend(asm_output_unwritten::find(
+            &function,
+            &flow,
+            &names,
+            operands,
+            place_of_operand,
+        ));
+    }
+    found
+}
+
+/// Whether the text of an `asm` without video instructions is PTX. Other machines have `mov` and
+/// `add`, too, but not with the types of PTX.
+fn is_ptx(flow: &Flow<'_>, source: &str) -> bool {
+    let own = 0..flow.len() - 1;
+    let has_type = |at| flow.instruction(at).modifiers().any(|it| is_type(it.text(source)));
+    own.clone().all(|at| flow.is_known(at)) && own.clone().any(has_type)
 }
 
 /// The operands of an `asm`, found by name.

@@ -1,13 +1,16 @@
-//! V910: statements other than video instructions that are no PTX. V005 where only the `;` is
-//! missing.
+//! V910: statements other than video instructions that are no PTX, in modules and in `asm`. V005
+//! where only the `;` is missing.
 
 use super::structure::{ModuleSubject, is_in_video, place_of};
-use crate::check::missing_semicolon;
+use crate::check::{constant_without_value, missing_semicolon};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::module::VideoStatement;
 use crate::names::SymbolKind;
 use crate::source::Span;
-use crate::syntax::{Error, ErrorKind, Expected, Tree};
+use crate::syntax::{
+    ConstantError, Error, ErrorKind, Expected, Operand, OperandKind, StatementKind, Token,
+    TokenKind, Tree,
+};
 
 /// The errors of a tree in statements about which nothing else is known.
 ///
@@ -42,6 +45,89 @@ pub(crate) fn find(
     found
 }
 
+/// The errors in the text of an `asm`, which stands at `text` in a tree. There are none if the
+/// statements of the text have errors of another kind: a bracket may be closed in another `asm`.
+///
+/// Constants replace the placeholders that are `is_constant`, so nothing is known about statements
+/// with these.
+pub(super) fn find_in_asm(
+    tree: &Tree<'_>,
+    text: Span,
+    video: &[VideoStatement],
+    is_constant: impl Fn(&str) -> bool,
+) -> Vec<Diagnostic> {
+    let is_judged = |error: &Error| {
+        matches!(error.kind, ErrorKind::Unexpected(_) | ErrorKind::MissingSemicolon)
+            && text.start <= error.span.start
+            && error.span.end <= text.end
+    };
+    if !tree.errors().iter().all(is_judged) {
+        return Vec::new();
+    }
+    let mut found = find(tree, video, &[]);
+    found.retain(|it| {
+        let statement = tree.statement_at(it.span.start);
+        let mut words = statement.iter().flat_map(|it| it.tokens()).map(|token| token.span());
+        !words.any(|span| is_constant(span.text(tree.source())))
+    });
+    found
+}
+
+/// Constants without a value: malformed or too large, or a division by zero.
+pub(super) fn find_constants(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
+    let source = subject.source();
+    let mut read = 0;
+    for token in subject.tree.tokens().iter().filter(|token| may_fail(source, **token)) {
+        let at = token.span();
+        if at.start < read || is_in_video(subject.statements, at) {
+            continue;
+        }
+        let Some(statement) = subject.tree.statement_at(at.start) else { continue };
+        let place = place_of(statement);
+        read = place.end;
+        let error = match statement.kind() {
+            StatementKind::Instruction(it) => it.operands().find_map(|it| without_value(&it)),
+            StatementKind::Directive(it) => it.operands().find_map(|it| without_value(&it)),
+            StatementKind::Declaration(it) => {
+                it.names().find_map(|name| without_value(&name.value()?))
+            }
+            _ => None,
+        };
+        let finding = error.map(|error| constant_without_value(source, error));
+        found.extend(finding.map(|it| it.statement(place)));
+    }
+}
+
+/// Whether an expression with this token may have no value. Most numbers are short and decimal.
+fn may_fail(source: &str, token: Token) -> bool {
+    match token.kind() {
+        TokenKind::Number => {
+            let text = token.span().text(source).as_bytes();
+            let is_short = matches!(text, [b'0'] | [b'1'..=b'9', ..]) && text.len() < 19;
+            !is_short || !text.iter().all(u8::is_ascii_digit)
+        }
+        TokenKind::Punct([byte, 0]) => matches!(byte, b'/' | b'%'),
+        _ => false,
+    }
+}
+
+/// The first error in the constants of an operand.
+fn without_value(operand: &Operand<'_>) -> Option<ConstantError> {
+    let (mut elements, offset) = match operand.kind() {
+        OperandKind::Constant(value) => return value.err(),
+        OperandKind::Sum(sum) => return sum.offset()?.err(),
+        OperandKind::Address(address) | OperandKind::Indexed(_, address) => {
+            (address.elements(), None)
+        }
+        OperandKind::Vector(elements)
+        | OperandKind::VectorPair(elements, _)
+        | OperandKind::List(elements) => (elements, None),
+        OperandKind::Applied(_, elements, offset) => (elements, offset),
+        _ => return None,
+    };
+    elements.find_map(|it| without_value(&it)).or_else(|| offset?.err())
+}
+
 /// Names that have an index and are no arrays. Most often, a comma is missing behind the name.
 pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let names = subject.names;
@@ -49,8 +135,11 @@ pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
         let (name, is_indexed) = (pair[0].span(), pair[1].is(b'['));
         let meaning = || names.use_of(name).filter(|it| !it.declares())?.meaning();
         let Some(meaning) = is_indexed.then(meaning).flatten() else { continue };
-        let what = match names.symbol(meaning.symbol()).kind {
+        let symbol = names.symbol(meaning.symbol());
+        let in_register = || symbol.space.is_some_and(|it| it.text(subject.source()) == ".reg");
+        let what = match symbol.kind {
             SymbolKind::Register => "a register",
+            SymbolKind::Parameter if in_register() => "a register",
             SymbolKind::Function => "a function",
             SymbolKind::Label => "a label",
             SymbolKind::Parameter | SymbolKind::Variable => continue,

@@ -51,8 +51,7 @@ use crate::syntax::RawInstruction;
 use crate::video::{Instruction, Operation};
 use facts::Facts;
 
-pub(crate) use asm::{AsmOperands, AsmSubject, run_asm};
-pub(crate) use asm_output_unwritten::run_asm_flow;
+pub(crate) use asm::{AsmOperands, AsmSubject, run_asm, run_asm_tree};
 pub(crate) use asm_undeclared::DeclaredWords;
 pub(crate) use structure::wants_trees;
 pub(crate) use structure::{ModuleSubject, run_structure, wants_structure};

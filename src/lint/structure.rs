@@ -81,8 +81,9 @@ type ModuleRule = fn(&ModuleSubject<'_>, &mut Vec<Diagnostic>);
 type FunctionRule = fn(&FunctionSubject<'_, '_>, &mut Vec<Diagnostic>);
 
 /// Rules on names. They judge modules only.
-const ON_NAMES: [(&[Code], ModuleRule); 6] = [
+const ON_NAMES: [(&[Code], ModuleRule); 7] = [
     (&[Code::MalformedStatement], malformed_statement::find_indexed),
+    (&[Code::MalformedStatement], malformed_statement::find_constants),
     (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),
     (&[Code::SecondDeclaration], second_declaration::find),
     (&[Code::UnusedRegister], unused_register::find),

@@ -538,12 +538,14 @@ fn checking_finds_the_syntax_errors_that_ptxas_has() {
 fn only_arrays_have_elements() {
     let text = format!(
         "{HEAD}.global .b32 g[4];\n.func (.reg .b32 d) f(.reg .b64 a)\n{{\n.reg .b32 t;\n\
-         ld.global.u32 t [a+8];\nmov.b64 a, f[1];\nld.global.u32 t, g[1];\n\
-         vadd.u32.u32.u32 d, t, t;\nret;\n}}\n"
+         ld.global.u32 t [a+8];\nld.global.u32 d [a];\nmov.b64 a, f[1];\n\
+         ld.global.u32 t, g[1];\nvadd.u32.u32.u32 d, t, t;\nret;\n}}\n"
     );
-    assert_eq!(found(&text), [(Code::MalformedStatement, "t"), (Code::MalformedStatement, "f")]);
+    let expected = ["t", "d", "f"].map(|name| (Code::MalformedStatement, name));
+    assert_eq!(found(&text), expected);
     let fixed = fix(&text.replace("f[1]", "f"), &CheckOptions::default(), Applicability::Unsafe);
-    assert_eq!(fixed.text, text.replace("f[1]", "f").replace("t [a+8]", "t, [a+8]"));
+    let comma = |text: &str| text.replace("t [a+8]", "t, [a+8]").replace("d [a]", "d, [a]");
+    assert_eq!(fixed.text, comma(&text.replace("f[1]", "f")));
     assert_eq!(fixed.left, []);
 }
 
@@ -561,4 +563,80 @@ fn a_malformed_statement_may_be_suppressed_or_repaired() {
     assert_eq!(check(&suppressed, &CheckOptions::default()), []);
     // A part of a module may hold what only its writer completes.
     assert_eq!(check(&text.replace(HEAD, ""), &CheckOptions::default()), []);
+}
+
+/// nvcc and ptxas 13.5 reject the same.
+#[test]
+fn the_text_of_an_asm_is_ptx() {
+    let video = "vadd.u32.u32.u32 %0, 1, 1;";
+    let text = |other: &str, operands: &str| format!("asm(\"{other}\" : \"=r\"(d) : {operands});");
+    let (cuda, words) =
+        (CheckOptions::default().with_language(Language::Cuda), "\"r\"(a), \"l\"(p)");
+    for (template, operands, expected) in [
+        ("ld.global.u32 %0, [%2-4]; {}", words, Some((Code::MalformedStatement, "-"))),
+        ("{} mov.u32 %0 %1;", words, Some((Code::MalformedStatement, "%1"))),
+        ("ld.global.u32 %0 [%2];\\n\" \"{}", words, Some((Code::MalformedStatement, "%0"))),
+        ("{ .reg .b32 t; ld.global.u32 t [%2]; {} }", words, Some((Code::MalformedStatement, "t"))),
+        ("mov.u32 %0, %1\\n\" \"{}", words, Some((Code::MissingSemicolon, ""))),
+        ("{} mov.u32 %0, %1", words, Some((Code::MissingSemicolon, ""))),
+        ("ld.global.u32 %0, [%1+%2]; {}", words, Some((Code::MalformedStatement, "%2"))),
+        // Only the compiler knows the constants.
+        ("ld.global.u32 %0, [%1+%2]; {}", "\"l\"(p), \"n\"(4)", None),
+        ("{} mov.u32 %0, %1*%2;", "\"n\"(4), \"n\"(4)", None),
+        // A block that goes on in another `asm`, or an `asm` that no rule on modules judges.
+        ("{ {} mov.u32 %0 %1;", words, None),
+        ("mov.u32 %0 %1;", words, None),
+        ("{} ld.global.u32 %0, [%2+-4];", words, None),
+    ] {
+        let text = text(&template.replace("{}", video), operands);
+        let found = check(&text, &cuda);
+        let found: Vec<_> = found.iter().map(|it| (it.code, it.span.text(&text))).collect();
+        let errors = found.iter().copied().filter(|it| it.0.severity() == Severity::Error);
+        assert_eq!(errors.collect::<Vec<_>>(), Vec::from_iter(expected), "{text}");
+    }
+    let text = text(&format!("{video} ld.global.u32 %0 [%2-8];"), words);
+    let fixed = fix(&text, &cuda, Applicability::Unsafe);
+    assert_eq!(fixed.text, text.replace("[%2-8]", "[%2+-8]").replace("%0 [", "%0, ["));
+}
+
+/// ptxas 13.5 rejects the same.
+#[test]
+fn constants_of_all_statements_have_a_value() {
+    let malformed = |text: &'static str| Some((Code::MalformedNumber, text));
+    let divided = |text: &'static str| Some((Code::ConstantWithoutValue, text));
+    for (statement, expected) in [
+        ("mov.u32 t, 5u;", malformed("5u")),
+        ("mov.u32 t, 08;", malformed("08")),
+        ("mov.u32 t, 0x;", malformed("0x")),
+        ("mov.u32 t, 0b12;", malformed("0b12")),
+        ("mov.f32 g, 1.0f;", malformed("1.0f")),
+        ("mov.f32 g, 0f3f80;", malformed("0f3f80")),
+        ("add.u32 t, t, 1_000;", malformed("1_000")),
+        ("ld.global.u32 t, [a+5r];", malformed("5r")),
+        ("ld.global.u32 t, [08];", malformed("08")),
+        ("mov.b64 {t, u}, {1, 5L};", malformed("5L")),
+        ("mov.u32 t, 99999999999999999999;", malformed("99999999999999999999")),
+        ("mov.u32 t, 1 + 5/0;", divided("/")),
+        ("mov.u32 t, 5%(2-2);", divided("%")),
+        (".global .u32 v = 5u;", malformed("5u")),
+        (".global .u32 v[2][2] = {{1, 2}, {3, 4L}};", malformed("4L")),
+        (".global .u64 v = generic(w)+08;", malformed("08")),
+        ("mov.u32 t, 5U;", None),
+        ("mov.u32 t, 017;", None),
+        ("mov.u32 t, 0X1F + 0b11;", None),
+        ("mov.u32 t, 5/2;", None),
+        ("mov.f32 g, 0f3f800000;", None),
+        ("mov.f32 g, 1e5;", None),
+        ("mov.u64 a, 12345678901234567890;", None),
+        (".global .u32 v[2][2] = {{1, 0x2}, {3, 4U}};", None),
+    ] {
+        let text = format!(
+            "{HEAD}.global .b32 w;\n.func (.reg .b32 d) f(.reg .b64 a)\n{{\n.reg .b32 t, u;\n\
+             .reg .f32 g;\n{statement}\nvadd.u32.u32.u32 d, 1, 1;\nret;\n}}\n"
+        );
+        let found = check(&text, &CheckOptions::default());
+        let errors = found.iter().filter(|it| it.severity == Severity::Error);
+        let found = errors.map(|it| (it.code, it.span.text(&text))).collect::<Vec<_>>();
+        assert_eq!(found, Vec::from_iter(expected), "{statement}");
+    }
 }
