@@ -48,8 +48,9 @@ pub(super) fn visit(
         let all = before.collect::<Vec<_>>().into_iter().chain(found).collect();
         take(all);
     };
-    // Only the rule on unwritten outputs needs `asm` without video instructions.
-    let every = options.every_module && options.rules.contains(Code::AsmOutputUnwritten);
+    // Only the rules on the tree of an `asm` need those without video instructions.
+    let on_tree = [Code::AsmOutputUnwritten, Code::MalformedStatement];
+    let every = options.every_module && on_tree.iter().any(|it| options.rules.contains(*it));
     let initial = if every { None } else { Some(b'v') };
     for asm in embed::statements_with(source, joined.as_ref(), host, initial) {
         while let Some(module) = modules.next_if(|it| it.span.start < asm.span.start) {

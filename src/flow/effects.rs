@@ -200,7 +200,7 @@ fn results(source: &str, instruction: &Instruction<'_>) -> Results {
 }
 
 /// Whether the manual has an instruction's opcode.
-pub(super) fn is_known(source: &str, instruction: &Instruction<'_>) -> bool {
+pub(crate) fn is_known(source: &str, instruction: &Instruction<'_>) -> bool {
     results(source, instruction) != Results::Unknown
 }
 

@@ -10,13 +10,13 @@ use super::{
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::{Asm, AsmOperand, Convention};
-use crate::flow::Flow;
+use crate::flow::{Flow, is_known};
 use crate::hash::{Map, Set};
 use crate::module::{VideoStatement, is_type};
 use crate::names::Names;
 use crate::source::Span;
 use crate::syntax::lexer::word_end;
-use crate::syntax::{self, Context, RawInstruction, Token};
+use crate::syntax::{self, Context, Function, RawInstruction, StatementKind, Token};
 use crate::video::Instruction;
 
 /// A video instruction in an `asm` statement.
@@ -125,7 +125,7 @@ pub(crate) fn run_asm_tree(
         found
     };
     if !tree.errors().is_empty() {
-        if !has_video || !rules.contains(Code::MalformedStatement) {
+        if !rules.contains(Code::MalformedStatement) || !has_video && !is_ptx(&function) {
             return Vec::new();
         }
         let is_constant = |word: &str| operands.get(word).is_some_and(|(_, it)| is_constant(it));
@@ -136,14 +136,18 @@ pub(crate) fn run_asm_tree(
     let subject =
         ModuleSubject { tree: &tree, names: &names, statements: &statements, is_part: true };
     let mut found = Vec::new();
-    if has_video && rules.contains(Code::MalformedStatement) {
+    if !has_video && !is_ptx(&function) {
+        return found;
+    }
+    if rules.contains(Code::MalformedStatement) {
         malformed_statement::find_indexed(&subject, &mut found);
         malformed_statement::find_constants(&subject, &mut found);
     }
-    let Some(flow) = Flow::of(&function, &names) else { return in_asm(found) };
-    if !has_video && !is_ptx(&flow, &text) {
-        return found;
+    // The text does not show the intended data flow.
+    if !found.is_empty() {
+        return in_asm(found);
     }
+    let Some(flow) = Flow::of(&function, &names) else { return found };
     run_on_function(rules, &subject, &flow, &statements, &mut found);
     let mut found = in_asm(found);
     if rules.contains(Code::AsmOutputUnwritten) && !flow.is_opaque() {
@@ -159,11 +163,21 @@ pub(crate) fn run_asm_tree(
 }
 
 /// Whether the text of an `asm` without video instructions is PTX. Other machines have `mov` and
-/// `add`, too, but not with the types of PTX.
-fn is_ptx(flow: &Flow<'_>, source: &str) -> bool {
-    let own = 0..flow.len() - 1;
-    let has_type = |at| flow.instruction(at).modifiers().any(|it| is_type(it.text(source)));
-    own.clone().all(|at| flow.is_known(at)) && own.clone().any(has_type)
+/// `add`, too, but not with the types of PTX. The `function` around the text has one instruction
+/// more.
+fn is_ptx(function: &Function<'_>) -> bool {
+    let source = function.statement().tree().source();
+    let mut own: Vec<_> = function
+        .statement()
+        .descendants()
+        .filter_map(|it| match it.kind() {
+            StatementKind::Instruction(it) => Some(it),
+            _ => None,
+        })
+        .collect();
+    own.pop();
+    let has_type = |it: &syntax::Instruction<'_>| it.modifiers().any(|it| is_type(it.text(source)));
+    own.iter().all(|it| is_known(source, it)) && own.iter().any(has_type)
 }
 
 /// The operands of an `asm`, found by name.

@@ -594,6 +594,23 @@ fn the_text_of_an_asm_is_ptx() {
         let errors = found.iter().copied().filter(|it| it.0.severity() == Severity::Error);
         assert_eq!(errors.collect::<Vec<_>>(), Vec::from_iter(expected), "{text}");
     }
+    // If the user names a rule on modules, it also judges `asm` without video instructions. Text for
+    // other machines is left out.
+    let every = cuda.clone().with_every_module(true);
+    for (template, expected) in [
+        ("mov.u32 %0 %1;", Some((Code::MalformedStatement, "%1"))),
+        ("mov.u32 %0, 5u;", Some((Code::MalformedNumber, "5u"))),
+        ("{ .reg .b64 t; mov.b64 t, %2; ld.u32 %0 [t]; }", Some((Code::MalformedStatement, "%0"))),
+        ("mov.u32 %0, %1; new.u32 %0 %1;", None),
+        ("mov %0 %1;", None),
+        ("lock; addl %1, 4(%2)", None),
+        ("mov.u32 %0, %1;", None),
+    ] {
+        let text = text(template, words);
+        let found = check(&text, &every);
+        let found: Vec<_> = found.iter().map(|it| (it.code, it.span.text(&text))).collect();
+        assert_eq!(found, Vec::from_iter(expected), "{text}");
+    }
     let text = text(&format!("{video} ld.global.u32 %0 [%2-8];"), words);
     let fixed = fix(&text, &cuda, Applicability::Unsafe);
     assert_eq!(fixed.text, text.replace("[%2-8]", "[%2+-8]").replace("%0 [", "%0, ["));
