@@ -84,9 +84,9 @@ pub(crate) fn run_asm(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>)
     }
 }
 
-/// The findings on the syntax of an `asm`; if it has no errors, those on the paths through it and on
-/// its video instructions. They are placed in the text of the `asm`, those on operands at
-/// `place_of_operand`. `is_constant` says which operands are constants.
+/// The findings on the syntax of an `asm`. If it has no errors, the findings on its video
+/// instructions, and on the paths through it. Each is placed in the text of the `asm`; one on an
+/// operand, at `place_of_operand`. `is_constant` says which operands are constants.
 pub(crate) fn run_asm_tree(
     options: &CheckOptions,
     operands: &AsmOperands<'_>,
@@ -163,21 +163,20 @@ pub(crate) fn run_asm_tree(
 }
 
 /// Whether the text of an `asm` without video instructions is PTX. Other machines have `mov` and
-/// `add`, too, but not with the types of PTX. The `function` around the text has one instruction
-/// more.
+/// `add`, too, but not with the types of PTX. The last instruction of `function` is not in the text.
 fn is_ptx(function: &Function<'_>) -> bool {
-    let source = function.statement().tree().source();
-    let mut own: Vec<_> = function
-        .statement()
-        .descendants()
-        .filter_map(|it| match it.kind() {
-            StatementKind::Instruction(it) => Some(it),
-            _ => None,
-        })
-        .collect();
-    own.pop();
-    let has_type = |it: &syntax::Instruction<'_>| it.modifiers().any(|it| is_type(it.text(source)));
-    own.iter().all(|it| is_known(source, it)) && own.iter().any(has_type)
+    let statement = function.statement();
+    let source = statement.tree().source();
+    let instructions = statement.descendants().rev().filter_map(|it| match it.kind() {
+        StatementKind::Instruction(it) => Some(it),
+        _ => None,
+    });
+    let mut has_type = false;
+    let all_known = instructions.skip(1).all(|it| {
+        has_type |= it.modifiers().any(|it| is_type(it.text(source)));
+        is_known(source, &it)
+    });
+    all_known && has_type
 }
 
 /// The operands of an `asm`, found by name.

@@ -45,11 +45,11 @@ pub(crate) fn find(
     found
 }
 
-/// The errors in the text of an `asm`, which stands at `text` in a tree. There are none if the
-/// statements of the text have errors of another kind: a bracket may be closed in another `asm`.
+/// The findings on the syntax errors of an `asm`, whose text is at `text` in a tree. There are none
+/// if the tree also has errors of other kinds: another `asm` may close a bracket.
 ///
-/// Constants replace the placeholders that are `is_constant`, so nothing is known about statements
-/// with these.
+/// The compiler writes constants in place of the words that are `is_constant`. Only it knows them,
+/// so statements with such words are left out.
 pub(super) fn find_in_asm(
     tree: &Tree<'_>,
     text: Span,
