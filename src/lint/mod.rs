@@ -31,6 +31,7 @@ mod shift_beyond_width;
 mod structure;
 mod undeclared_name;
 mod unfused_instructions;
+mod unknown_opcode;
 mod unreachable_statement;
 mod unread_result;
 mod unread_source;

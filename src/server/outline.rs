@@ -181,9 +181,8 @@ pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let labels = labels(&outline, |statement| {
         let brace = match statement.kind() {
             StatementKind::Block(_) => statement.tokens().first(),
-            StatementKind::Directive(directive) if directive.kind() == DirectiveKind::Section => {
-                directive.arguments().iter().find(|token| token.is(b'{'))
-            }
+            // `.section`
+            StatementKind::Directive(it) => it.arguments().iter().find(|token| token.is(b'{')),
             _ => None,
         };
         if let Some(brace) = brace {

@@ -351,6 +351,7 @@ mod tests {
                 "\"a string\"",
                 "{ \"a\": [1, 2] }",
                 "Hello, world.",
+                "vad is short;",
             ],
         );
     }

@@ -8,7 +8,7 @@ use vptx::extract::{Compression, ExtractError, Image, Images, Limits, images, wa
 
 use crate::support::fatbin::{
     Entry, LZ4, OBFUSCATED, ZSTD, ar, cubin, fat_binary, gzip, joined, library, lz4, plain, tar,
-    tar_of_long_name, zip, zstd, zstd_frame,
+    tar_of_long_name, tar_of_records, zip, zstd, zstd_frame,
 };
 use crate::support::random::Random;
 use crate::support::samples;
@@ -270,6 +270,13 @@ fn archives_are_read() {
         assert_eq!(walked(archive), (names.map(String::from).to_vec(), Vec::new()));
     }
     assert_eq!(walked(gzip(&two)).0, ["!1.sm_90.ptx"]);
+    assert_eq!(walked(tar_of_records(&members)), (names.map(String::from).to_vec(), Vec::new()));
+    // The header of the second file is invalid.
+    let mut wrong = tar(&members[1..]);
+    wrong[1024] ^= 1;
+    let (_, errors) = walked(wrong);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].contains("a member should start at byte 1024"), "{errors:?}");
     // An archive like a .conda file, which also contains a wheel.
     let conda = zip(&[("pkg.tar.zst", &zstd_frame(&tarred)), ("x.whl", &zip(&members))]);
     let inside = |archive: &str| names.map(|name| format!("{archive}!{name}"));

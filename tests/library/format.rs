@@ -107,10 +107,11 @@ fn laws(name: &str, source: &str, options: &FormatOptions) {
 }
 
 fn options() -> Vec<FormatOptions> {
-    let mut narrow = FormatOptions::default();
-    narrow.line_width = 40;
-    narrow.indent_width = 2;
-    narrow.explicit_defaults = true;
+    let narrow = FormatOptions::default()
+        .with_indent_width(2)
+        .with_explicit_defaults(true)
+        .with_line_width(40);
+    assert_eq!((narrow.indent_width, narrow.line_width, narrow.explicit_defaults), (2, 40, true));
     let mut crlf = FormatOptions::default();
     crlf.line_ending = LineEnding::Crlf;
     vec![FormatOptions::default(), narrow, crlf]

@@ -143,7 +143,8 @@ fn nothing_unknown_is_judged() {
 #[test]
 fn what_is_empty_separates_and_joins_words() {
     let text = "#define STR_(...) #__VA_ARGS__\n#define STR(...) STR_(__VA_ARGS__)\n#define E\n\
-                #define id(x) x\n#define tight(a, b, c) a ## b ## c\n#define loose(a, b, c) a b##c\n";
+                #define id(x) x\n#define tight(a, b, c) a ## b ## c\n#define loose(a, b, c) a b##c\n\
+                #define after(a, b) u a##b\n#define u32_ u32\n";
     for (used, expected) in [
         ("tight(u,,32)", "u32"),
         ("tight(,u,32)", "u32"),
@@ -159,6 +160,10 @@ fn what_is_empty_separates_and_joins_words() {
         ("u E id()id(32)", "u 32"),
         ("id(u)id()32", "u32"),
         ("id(u)id(32)", "u32"),
+        // An empty operand joins nothing, and leaves the word before it alone.
+        ("after(,32)", "u 32"),
+        // A joined word may be a macro.
+        ("tight(u,32,_)", "u32"),
     ] {
         let about = |ty: &str| {
             let used = format!("asm(\"vadd.\" {ty} \".u32.u32 %0, %1, %2;\" {OPERANDS});");

@@ -403,6 +403,10 @@ fn functions_have_scopes_of_their_own() {
     let text = ".version 7.8\n.target sm_80\n.func f(.reg .u32 a, b)\n\
                 {\nvadd.u32.u32.u32 a, a, b;\n}\n";
     errors(text, &[(Code::UndeclaredRegister, "b")]);
+    // The parameters of a function without a body are not those of the next one.
+    let text = ".version 7.8\n.target sm_80\n.func f(.reg .b32 x);\n.func g(.reg .b32 r)\n\
+                {\nvadd.u32.u32.u32 r, x, r;\n}\n";
+    errors(text, &[(Code::UndeclaredRegister, "x")]);
     // A function that starts in open blocks ends all of them.
     let text = ".version 7.8\n.target sm_80\n.entry k()\n{\n.reg .b32 outer;\n{\n{\n\
                 .func g(.reg .b32 r)\n{\nvadd.u32.u32.u32 r, outer, r;\n}\n";

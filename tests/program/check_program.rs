@@ -825,7 +825,7 @@ fn standard_input_is_fixed_to_standard_output() {
     assert!(run.stderr.starts_with("error[V104] missing-type\n"), "{}", run.stderr);
     assert!(run.stderr.contains("\n1 finding fixed"), "{}", run.stderr);
     // A text without findings is written unchanged.
-    for text in [GOOD, "", "  ret ;  // no line end", "ret;\r\n\r\n"] {
+    for text in [GOOD, "", "  ret ;  // no line end", "ret;\r\n\r\n", "// \x1b[31mred\x1b[0m\n"] {
         let run = filter(&folder, &["--fix", "-q", "-"], text.as_bytes());
         assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, text, ""));
     }

@@ -124,6 +124,11 @@ fn a_moved_block_is_told() {
     folder.write("new.ptx", text([2, 3, 4, 5, 0, 1]));
     let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
     insta::assert_snapshot!(run.transcript());
+    // Statements that leave one place for two are two blocks.
+    folder.write("new.ptx", text([2, 0, 3, 4, 1, 5]));
+    let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+    let notes: Vec<_> = run.stdout.lines().filter(|line| line.contains("moved to")).collect();
+    assert_eq!(notes, ["~ 1 statement moved to line 5", "~ 1 statement moved to line 8"]);
 }
 
 #[test]

@@ -98,6 +98,18 @@ fn the_diff_applies() {
     assert_eq!(patched, formatted.lines().collect::<Vec<_>>());
 }
 
+/// As in patches of GNU, changes with at most six equal lines between them share a part.
+#[test]
+fn near_changes_share_a_part_of_the_diff() {
+    let folder = Folder::new("fmt-parts");
+    for (between, parts) in [(5, 1), (6, 1), (7, 2)] {
+        folder.write("a.ptx", format!("ret ;\n{}ret ;\n", "ret;\n".repeat(between)));
+        let run = vptx_in(&folder.0, &["fmt", "--diff", "a.ptx"], b"");
+        let found = run.stdout.lines().filter(|line| line.starts_with("@@ ")).count();
+        assert_eq!(found, parts, "{between}: {}", run.stdout);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_permissions_stay() {

@@ -213,6 +213,9 @@ fn sarif_without_findings_is_a_whole_document() {
     assert_eq!((results(&run).len(), rules(&run).len()), (0, 0));
     assert_eq!(run["tool"]["driver"]["name"], "vptx");
     assert_eq!(run["tool"]["driver"]["version"], env!("CARGO_PKG_VERSION"));
+    // An address, or none.
+    let address = run["tool"]["driver"].get("informationUri");
+    assert!(address.is_none_or(|it| it.as_str().unwrap().starts_with("https://")), "{run}");
     // No file could be read; the message about it is not part of the results.
     let run = vptx(&["check", "--format", "sarif", "no-such-file.ptx"], "");
     assert_eq!(run.status, 2);

@@ -115,7 +115,20 @@ fn json_follows_its_schema() {
         assert_eq!(total[name].as_u64(), Some(sum(name)), "{name}");
     }
     assert_eq!((&total["files"], &total["images"]), (&2.into(), &2.into()));
+    assert_eq!(total["images_with_video"], 2);
     assert_eq!(total["mnemonics"]["vadd4"], 4);
+}
+
+#[test]
+fn one_video_instruction_counts() {
+    let folder = Folder::new("survey-one");
+    for (name, instructions) in [("none", ""), ("one", "vadd.u32.u32.u32 a, a, a;\n")] {
+        let head = ".version 8.5\n.target sm_90\n.func f()\n{\n.reg .b32 a;\n";
+        folder.write(&format!("{name}.ptx"), format!("{head}{instructions}ret;\n}}\n"));
+    }
+    let run = vptx_in(&folder.0, &["survey", "--format", "json", "."], b"");
+    let total: Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((&total["images"], &total["images_with_video"]), (&2.into(), &1.into()));
 }
 
 /// The costs equal the costs that `rewrite` reports.

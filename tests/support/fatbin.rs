@@ -152,6 +152,22 @@ pub(crate) fn ar(members: &[(&str, &[u8])]) -> Vec<u8> {
     [all, rest].concat()
 }
 
+/// A tar archive of POSIX: records before a file give its name, and its size, which its own header
+/// states as 0.
+pub(crate) fn tar_of_records(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, bytes) in members {
+        let size = bytes.len().to_string();
+        let records = [("path", name.as_bytes()), ("size", size.as_bytes())];
+        archive.append_pax_extensions(records).expect("memory");
+        let mut header = tar::Header::new_ustar();
+        header.set_path("short").expect("a name");
+        header.set_cksum();
+        archive.append(&header, *bytes).expect("memory");
+    }
+    archive.into_inner().expect("memory")
+}
+
 /// A tar archive with one file of a long name, in the form of GNU.
 pub(crate) fn tar_of_long_name(name: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());

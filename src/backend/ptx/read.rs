@@ -121,8 +121,11 @@ mod tests {
                 _ => assert_eq!(read, Some(opcode)),
             }
         }
-        for other in ["add.f32", "mov", "mov.b64", "setp.lt.f32", "setp.lo.s32", "ld.global.u32"] {
+        for other in ["add.f32", "mov", "mov.b64", "setp.lt.f32", "ld.global.u32"] {
             assert_eq!(Opcode::from_text(other), None, "{other}");
+        }
+        for unsigned in [".lo", ".ls", ".hi", ".hs"] {
+            assert_eq!(Opcode::from_text(&format!("setp{unsigned}.s32")), None, "{unsigned}");
         }
         let others = [
             ("mov.u32", Opcode::Move),

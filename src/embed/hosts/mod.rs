@@ -958,7 +958,6 @@ pub(super) fn literals(source: &str, host: Host) -> Option<Vec<Literal>> {
             let is_next = lexer.syntax.literals == Literals::Lines && !all.is_empty();
             all.push(Literal { joined_by_line: is_next || literal.joined_by_line, ..literal });
         }
-        lexer.trivia(true);
         if lexer.syntax.literals == Literals::Lines && lexer.pos < source.len() {
             if lexer.peek() != Some(b',') {
                 return None;
