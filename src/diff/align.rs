@@ -279,16 +279,15 @@ impl Sides<'_, '_> {
         sure: &[(u32, u32)],
     ) -> Matching {
         let mut votes: Map<(NameId, NameId), u32> = Map::default();
-        let weighted =
-            aligned.iter().map(|pair| (pair, 1)).chain(sure.iter().map(|pair| (pair, 2)));
-        for (&(at, other), weight) in weighted {
+        // The sure ones count twice.
+        for &(at, other) in aligned.iter().chain(sure) {
             let (old, new) = (&old[at as usize], &new[other as usize]);
             if self.rough.of(old) != self.rough.of(new) {
                 continue;
             }
             for (old, new) in self.old.holes(old).iter().zip(self.new.holes(new)) {
                 if !self.old.name(*old).is_global && !self.new.name(*new).is_global {
-                    *votes.entry((*old, *new)).or_default() += weight;
+                    *votes.entry((*old, *new)).or_default() += 1;
                 }
             }
         }

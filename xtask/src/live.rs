@@ -38,9 +38,9 @@ makes the same modules. Two cores do about 50 a second.",
         details: "\
 Asks ptxas 13.5 about the statements of fixtures/oracle/syntax.tsv and about COUNT others (2000), in
 which one or two tokens are left out, added or changed. Half of these are instructions of all
-opcodes. Fails if a recorded verdict is another one, if the tree or `check` has an error where ptxas accepts,
-or if `check` misses more than one in twenty syntax errors. The same SEED, a number, makes the same
-statements. Two cores do about 150 a second.",
+opcodes. Fails if a recorded verdict is another one, if the tree or `check` has an error where ptxas
+accepts, or if `check` misses more than one in twenty syntax errors. The same SEED, a number, makes
+the same statements. Two cores do about 100 a second.",
         run: |arguments| agree("syntax::", arguments),
     },
     Task {
