@@ -374,7 +374,7 @@ impl Output {
         }
     }
 
-    /// Where diffs are written. They bypass the stream if it may drop escapes.
+    /// Where diffs and fixed texts are written. They bypass the stream if it may drop escapes.
     fn diffs(&mut self) -> Box<dyn Write + '_> {
         if self.style.color { Box::new(&mut self.stream) } else { Box::new(plain_output()) }
     }

@@ -12,7 +12,7 @@ use super::totals::{Totals, findings};
 use super::{Arguments, Run};
 use crate::analysis::check_in_order;
 use crate::cli::progress::for_each;
-use crate::cli::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use crate::cli::{FAILED, FOUND, Output, errors, trouble};
 use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
@@ -123,12 +123,7 @@ impl<E: Write> Session<'_, E> {
         }
         if let Some(shown) = &checked.text {
             self.totals.changed += usize::from(self.arguments.diff);
-            if self.filters {
-                // The stream may drop escapes, so the text bypasses it.
-                plain_output().write_all(shown)?;
-            } else {
-                self.out.write_diff(shown)?;
-            }
+            self.out.write_diff(shown)?;
         }
         let denied = checked.denied.clone();
         self.reporter.failing(move |found| {
