@@ -279,7 +279,7 @@ impl Sides<'_, '_> {
         sure: &[(u32, u32)],
     ) -> Matching {
         let mut votes: Map<(NameId, NameId), u32> = Map::default();
-        // The sure ones count twice.
+        // Sure pairs are among the aligned ones, too, and so count twice.
         for &(at, other) in aligned.iter().chain(sure) {
             let (old, new) = (&old[at as usize], &new[other as usize]);
             if self.rough.of(old) != self.rough.of(new) {

@@ -12,6 +12,10 @@ use crate::names::{Meaning, Names, SymbolKind};
 use crate::source::Span;
 use crate::syntax::{Statement, StatementKind, Tree};
 
+/// For how many unknown names of a text, and for how many unknown opcodes, a similar one is
+/// searched.
+pub(super) const COMPARED: usize = 64;
+
 /// A text without errors of syntax.
 pub(crate) struct ModuleSubject<'t> {
     pub(crate) tree: &'t Tree<'t>,

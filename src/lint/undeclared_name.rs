@@ -1,15 +1,12 @@
 //! V901 and V902: names that are not declared before their use, and labels that are not in scope.
 
-use super::structure::{ModuleSubject, is_in_video, place_of};
+use super::structure::{COMPARED, ModuleSubject, is_in_video, place_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Set;
 use crate::isa::is_special_register;
 use crate::names::{ScopeId, Symbol, SymbolKind, Use};
 use crate::source::{Span, nearest};
 use crate::syntax::{DirectiveKind, Statement, StatementKind};
-
-/// For how many undeclared names of a module a similar name is searched.
-const COMPARED: usize = 64;
 
 /// How the names of functions start whose calls `OptiX` replaces.
 const OPTIX: &str = "_optix_";

@@ -1,15 +1,12 @@
 //! V911: ordinary instructions and directives whose first word starts no statement of PTX.
 
-use super::structure::{ModuleSubject, is_in_video, place_of};
+use super::structure::{COMPARED, ModuleSubject, is_in_video, place_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::flow::{is_opcode, opcodes};
 use crate::isa::PtxVersion;
 use crate::module::is_type;
 use crate::source::{Span, nearest};
 use crate::syntax::{DirectiveKind, StatementKind};
-
-/// For how many unknown words of a text a similar opcode is searched.
-const COMPARED: usize = 64;
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let source = subject.source();
