@@ -216,6 +216,39 @@ fn repeated_members_cost_nothing() {
     assert!(is_whole(&whole.replacen(ADD, &branches, 1)));
 }
 
+/// ptxas may hoist a member whose sources are the same in all rounds of a loop, and may know a
+/// shorter way for a member that reads the result of a value combined with itself.
+#[test]
+fn members_that_ptxas_hoists_or_simplifies_cost_nothing() {
+    let has_group = |before: &str, first: &str, end: &str| {
+        let text = cell("");
+        let (head, members) = text.split_at(text.find(ADD).expect("the first member"));
+        let members = members.strip_suffix("}\n").expect("the end of the kernel");
+        let loads = "ld.v4.b32 {b, e, r0, r7}, [r9];";
+        let text = format!(
+            "{head}{loads} {before}\nround: {first}\nvset4.u32.u32.eq r8, a, b, b;\n{members}\
+             st.v2.b32 [r9], {{d, r8}}; {end}\n}}\n"
+        );
+        !found(&text).is_empty()
+    };
+    const LOAD: &str = "ld.v2.b32 {a, c}, [r9];";
+    const AGAIN: &str = "@p bra round;";
+    assert!(has_group("", LOAD, AGAIN));
+    assert!(!has_group(LOAD, "", AGAIN));
+    assert!(has_group(LOAD, "", ""));
+    for (a, c, is_invariant) in [
+        ("vadd4.u32.u32.u32 a, b, e, e;", "mov.b32 c, a;", true),
+        ("vadd4.u32.u32.u32 a, b, e, e;", "vadd4.u32.u32.u32 c, a, b, e;", true),
+        ("vadd4.u32.u32.u32 a, b, d, e;", "vadd4.u32.u32.u32 c, a, b, e;", false),
+        // The result of a value combined with itself.
+        ("ld.b32 r6, [r9];", "vavrg4.u32.u32.u32 c, r6, r6, b; mov.b32 a, c;", true),
+        ("ld.v2.b32 {r5, r6}, [r9];", "vavrg4.u32.u32.u32 c, r5, r6, b; mov.b32 a, c;", false),
+        ("ld.b32 r6, [r9]; mov.b32 r5, r6;", "vset4.s32.s32.ne c, r5, r6, b; mov.b32 a, c;", true),
+    ] {
+        assert_eq!(!has_group("", &format!("{a} {c}"), AGAIN), is_invariant, "{a} {c}");
+    }
+}
+
 /// The last instruction moves up, before statements that use registers of the other members.
 #[test]
 fn groups_stand_before_what_reads_their_results() {

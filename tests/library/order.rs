@@ -127,6 +127,48 @@ fn others_stay_as_they_are() {
     }
 }
 
+/// ptxas hoists what is the same in all rounds of a loop, so common steps save nothing there.
+#[test]
+fn loop_invariant_words_are_compared_as_they_are() {
+    let is_exchanged = |before: &str, first: &str, end: &str| {
+        let body = format!(
+            "ld.b32 a, [e]; ld.b32 c, [e]; {before} round: {first} vmin4.u32.u32.u32 d, a, b, c;\n\
+             vset4.u32.u32.gt e, a, b, c; {end}"
+        );
+        let [together, single] = [true, false]
+            .map(|regions| rewritten(&body, &RewriteOptions::default().with_regions(regions)));
+        together != single
+    };
+    const LOAD: &str = "ld.b32 b, [c];";
+    const ADD: &str = "vadd4.u32.u32.u32.sat b, a, c, d;";
+    const AGAIN: &str = "@p bra round;";
+    for (before, first, end) in [
+        (LOAD, "", AGAIN),
+        (ADD, "", AGAIN),
+        ("", ADD, AGAIN),
+        ("", "mov.b32 b, a;", AGAIN),
+        ("", "vadd4.u32.u32.u32.sat b, a, c, d; vmax4.u32.u32.u32 b, b, c, d;", AGAIN),
+        // Also in an outer loop, the inner one hoists.
+        ("outer: ld.b32 b, [c];", "", "@p bra round; @p bra outer;"),
+    ] {
+        assert!(!is_exchanged(before, first, end), "{before} {first} {end}");
+    }
+    for (before, first, end) in [
+        (LOAD, "", ""),
+        ("", LOAD, AGAIN),
+        (LOAD, "", "add.u32 b, b, 1; @p bra round;"),
+        (LOAD, "", "add.u32 a, a, 1; @p bra round;"),
+        (LOAD, "vadd4.u32.u32.u32.sat b, a, b, d;", AGAIN),
+        ("", "vadd4.u32.u32.u32.sat b, a, d, c;", AGAIN),
+        // The inner loop does not contain the comparison.
+        (LOAD, "inner: @p bra inner;", ""),
+        // The outer loop changes the word, and there is no other one.
+        ("outer: ld.b32 b, [c];", "", "@p bra outer;"),
+    ] {
+        assert!(is_exchanged(before, first, end), "{before} {first} {end}");
+    }
+}
+
 /// The result also stays the same if `c` is one of the exchanged sources.
 #[test]
 fn exchanged_sources_give_the_same_result() {

@@ -59,8 +59,8 @@ struct Values {
 enum Value {
     /// Nothing writes the register before: the text is an example.
     Start(Meaning),
-    /// What one of these instructions writes.
-    Defined(Vec<usize>),
+    /// What one of these instructions writes to the register.
+    Defined(Vec<(usize, Meaning)>),
     /// What an instruction with this opcode computes from two values.
     Simd(usize, [Term; 2]),
 }
@@ -123,11 +123,7 @@ impl<'s> Facts<'s> {
         one: &VideoStatement,
         other: &VideoStatement,
     ) -> bool {
-        let [one, other] = [one, other].map(|it| {
-            let site = self.at(it)?;
-            let function = site.function;
-            function.value(site.at, site.meaning(register)?, function.values())
-        });
+        let [one, other] = [one, other].map(|it| self.at(it)?.value(register));
         one.zip(other).is_none_or(|(one, other)| one == other)
     }
 
@@ -208,7 +204,7 @@ impl Function {
         if may_be_undefined {
             return definitions.is_empty().then_some(Value::Start(meaning));
         }
-        if let [definition] = definitions[..]
+        if let [(definition, _)] = definitions[..]
             && let Some(term) = values.results.get(&definition)
         {
             return Some(values.terms.all()[*term as usize].clone());
@@ -216,9 +212,10 @@ impl Function {
         Some(Value::Defined(definitions))
     }
 
-    /// The definitions of the value that an instruction finds in a register, and whether the value
-    /// may be undefined. The definitions of the copied register take the place of a copy.
-    fn definitions(&self, at: usize, meaning: Meaning) -> Option<(Vec<usize>, bool)> {
+    /// The definitions of the value that an instruction finds in a register, each with the register
+    /// that it writes, and whether the value may be undefined. The definitions of the copied
+    /// register take the place of a copy.
+    fn definitions(&self, at: usize, meaning: Meaning) -> Option<(Vec<(usize, Meaning)>, bool)> {
         let mut open = vec![(at, meaning)];
         let (mut seen, mut found, mut may_be_undefined) = (Set::default(), Vec::new(), false);
         while let Some((at, meaning)) = open.pop() {
@@ -236,11 +233,11 @@ impl Function {
                 }
                 match self.instructions[definition].result {
                     Definition::Copy(from) => open.push((definition, from)),
-                    _ => found.push(definition),
+                    _ => found.push((definition, meaning)),
                 }
             }
         }
-        found.sort_unstable();
+        found.sort_unstable_by_key(|(definition, meaning)| (*definition, meaning.index()));
         Some((found, may_be_undefined))
     }
 
@@ -331,12 +328,40 @@ impl Site<'_> {
             .then_some(known.span.end)
     }
 
+    /// Whether a register that this instruction reads is known to hold the same word in all rounds
+    /// of the loop around this instruction: its definitions stand outside of the loop, or are SIMD
+    /// instructions that combine such words.
+    pub(super) fn is_loop_invariant(&self, register: &Register) -> bool {
+        let Function { graph, loops, .. } = self.function;
+        let Some(inner) = loops[graph.block_of(self.at)] else { return false };
+        let is_inside = |(at, _): &_| self.function.is_within(inner, graph.block_of(*at));
+        let (mut open, mut seen) = (vec![self.value(register)], Set::default());
+        while let Some(value) = open.pop() {
+            match value {
+                Some(Value::Defined(definitions)) if !definitions.iter().any(is_inside) => {}
+                Some(Value::Simd(_, sources)) if seen.len() < MOST => {
+                    let terms = &self.function.values().terms;
+                    let new = sources.into_iter().filter(|source| seen.insert(*source));
+                    open.extend(new.map(|source| Some(terms.all()[source as usize].clone())));
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether a register that this instruction reads holds what a SIMD instruction computes from a
+    /// word and itself. ptxas may know that this is a constant, or the word.
+    pub(super) fn is_simple(&self, register: &Register) -> bool {
+        matches!(self.value(register), Some(Value::Simd(_, [a, b])) if a == b)
+    }
+
     /// The value of a register that holds one constant on all paths, perhaps by way of other
     /// registers.
     pub(super) fn constant(&self, register: &Register) -> Option<u32> {
         let (definitions, may_be_undefined) = self.definitions(register)?;
         let mut found = None;
-        for definition in definitions {
+        for (definition, _) in definitions {
             match self.function.instructions[definition].result {
                 Definition::Constant(value) if found.is_none_or(|found| found == value) => {
                     found = Some(value);
@@ -351,7 +376,7 @@ impl Site<'_> {
     /// constants and results of known range, perhaps by way of other registers.
     pub(super) fn range(&self, register: &Register, results: &Results) -> Option<Range> {
         let mut range = None;
-        for definition in self.definitions(register)?.0 {
+        for (definition, _) in self.definitions(register)?.0 {
             let own = match self.function.instructions[definition].result {
                 Definition::Constant(value) => {
                     let signed = i128::from(value.cast_signed());
@@ -387,8 +412,13 @@ impl Site<'_> {
         others.any(|at| dominates(at, self.at) || dominates(self.at, at))
     }
 
+    /// What this instruction finds in a register.
+    fn value(&self, register: &Register) -> Option<Value> {
+        self.function.value(self.at, self.meaning(register)?, self.function.values())
+    }
+
     /// [`Function::definitions`] of a register of this instruction.
-    fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
+    fn definitions(&self, register: &Register) -> Option<(Vec<(usize, Meaning)>, bool)> {
         self.function.definitions(self.at, self.meaning(register)?)
     }
 }

@@ -127,6 +127,8 @@ struct Uses {
     /// Whether another instruction does the same with the same values. ptxas computes their result
     /// once.
     is_repeated: bool,
+    /// Whether ptxas may move the step out of the loop around the steps, or may know a shorter way.
+    is_reduced: bool,
 }
 
 impl Uses {
@@ -136,6 +138,7 @@ impl Uses {
         place: 0,
         are_before_loop: [false; 2],
         is_repeated: false,
+        is_reduced: false,
     };
 }
 
@@ -275,6 +278,8 @@ impl Run<'_> {
             step.uses.place = place;
             let Some(site) = facts.at(statement) else { continue };
             step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
+            step.uses.is_reduced = step.sources.iter().all(|it| site.is_loop_invariant(it))
+                || step.sources.iter().any(|it| site.is_simple(it));
             let of_run =
                 |start: u32| statements.binary_search_by_key(&start, |it| it.span.start).is_ok();
             step.uses.is_repeated = site.is_repeated(of_run);
@@ -351,9 +356,8 @@ pub(super) fn best(
     let from = |first: usize| {
         // The steps before the first one with ambiguous names.
         let steps = (first..is_needed.len()).map(|at| {
-            // ptxas may move an instruction on such sources out of the loop.
-            let Uses { are_before_loop, is_repeated, .. } = steps[at].uses;
-            let is_free = !is_needed[at] || are_before_loop == [true; 2] || is_repeated;
+            let Uses { is_reduced, is_repeated, .. } = steps[at].uses;
+            let is_free = !is_needed[at] || is_reduced || is_repeated;
             let cost = if is_free { 0 } else { alone[at] };
             let Shared { first: same, last } = shared[at];
             let is_inside = same.is_some_and(|same| same >= first) && !is_repeated;

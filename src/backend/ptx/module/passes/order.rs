@@ -4,7 +4,7 @@
 //! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. This
 //! is right because `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
 
-use super::super::super::facts::Facts;
+use super::super::super::facts::{Facts, Site};
 use super::super::super::lanes::has_sums_of_halves;
 use super::super::super::{Gate, Opcode};
 use super::super::rewriter::{Rewriter, Standing};
@@ -67,11 +67,14 @@ fn should_exchange(
     let before: Vec<_> = before.iter().rev().take(NEAR).filter_map(&mut alike).collect();
     let after = after.iter().take(NEAR).filter_map(&mut alike);
     let mut results = before.iter().copied().chain(after).filter(|(_, is_extremum)| !is_extremum);
-    match results.next() {
+    let should = match results.next() {
         Some((is_same, _)) => !is_same && results.all(|(is_same, _)| !is_same),
         // Without comparisons as results, extrema agree with the first extremum.
         None => before.last().is_some_and(|(is_same, _)| !is_same),
-    }
+    };
+    // ptxas hoists what is the same in all rounds of a loop. There, common steps save nothing.
+    let is_hoisted = |site: Site<'_>| own.pair.iter().all(|it| site.is_loop_invariant(it));
+    should && !facts.at(statement).is_some_and(is_hoisted)
 }
 
 /// Whether a result is read only as the `c` of instructions that overwrite all of it. ptxas leaves such
