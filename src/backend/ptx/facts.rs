@@ -352,7 +352,7 @@ impl Site<'_> {
 
     /// Whether a register that this instruction reads holds what a SIMD instruction computes from a
     /// word and itself. ptxas may know that this is a constant, or the word.
-    pub(super) fn is_simple(&self, register: &Register) -> bool {
+    pub(super) fn is_of_one_word(&self, register: &Register) -> bool {
         matches!(self.value(register), Some(Value::Simd(_, [a, b])) if a == b)
     }
 

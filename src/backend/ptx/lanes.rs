@@ -279,7 +279,7 @@ impl Run<'_> {
             let Some(site) = facts.at(statement) else { continue };
             step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
             step.uses.is_reduced = step.sources.iter().all(|it| site.is_loop_invariant(it))
-                || step.sources.iter().any(|it| site.is_simple(it));
+                || step.sources.iter().any(|it| site.is_of_one_word(it));
             let of_run =
                 |start: u32| statements.binary_search_by_key(&start, |it| it.span.start).is_ok();
             step.uses.is_repeated = site.is_repeated(of_run);
