@@ -183,7 +183,7 @@ codes! {
     V908 UnusedParameter "unused-parameter" Note off [] "A parameter that its function does not use",
     V909 UnreachableStatement "unreachable-statement" Note off [Unsafe] "Statements that no path leads to",
     V910 MalformedStatement "malformed-statement" Error on [Unsafe] "A statement that is no PTX",
-    V911 UnknownOpcode "unknown-opcode" Error on [] "No statement starts with this word",
+    V911 UnknownWord "unknown-word" Error on [] "A word that PTX does not have",
 }
 
 /// A rule of another program, which reports its findings as vptx does.

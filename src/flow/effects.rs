@@ -1,5 +1,7 @@
 //! What an instruction of any opcode reads and writes.
 
+use std::sync::LazyLock;
+
 use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, TokenKind};
 
@@ -193,6 +195,20 @@ pub(crate) fn opcodes() -> impl Iterator<Item = &'static str> {
     [WITH_RESULT, WITHOUT_RESULT, OTHERS].into_iter().flatten().copied()
 }
 
+/// The modifiers that ptxas 13.5 is known to know with any opcode, in order.
+static MODIFIERS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("modifiers.txt").lines().collect());
+
+/// All modifiers of ordinary instructions, with their dots.
+pub(crate) fn modifiers() -> impl Iterator<Item = &'static str> {
+    MODIFIERS.iter().copied()
+}
+
+/// Whether any opcode has the modifier, which starts with a dot.
+pub(crate) fn is_modifier(text: &str) -> bool {
+    MODIFIERS.binary_search(&text).is_ok()
+}
+
 /// Which operands an instruction writes.
 fn results(source: &str, instruction: &Instruction<'_>) -> Results {
     let has = |modifier: &str| instruction.modifiers().any(|it| it.text(source) == modifier);
@@ -280,6 +296,7 @@ fn each_word(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syntax::{StatementKind, parse};
 
     #[test]
     fn opcodes_are_sorted_for_the_search() {
@@ -290,6 +307,27 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), WITH_RESULT.len() + WITHOUT_RESULT.len());
+    }
+
+    /// The search needs the order, and what ptxas accepts has known modifiers only.
+    #[test]
+    fn modifiers_are_sorted_and_those_of_legal_instructions_are_there() {
+        assert!(MODIFIERS.is_sorted());
+        let recorded = include_str!("../../fixtures/oracle/effects.tsv");
+        let rows = recorded.lines().filter_map(|line| line.split('\t').nth(1));
+        let mut count = 0;
+        for text in rows {
+            let text = format!("{{ {text} }}");
+            let tree = parse(&text);
+            for statement in tree.all_statements() {
+                let StatementKind::Instruction(it) = statement.kind() else { continue };
+                for modifier in it.modifiers().map(|it| it.text(&text)) {
+                    assert!(is_modifier(modifier), "{modifier} in {text}");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 1000);
     }
 
     #[test]

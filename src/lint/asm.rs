@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::structure::{ModuleSubject, run_on_function};
 use super::{
     asm_input_written, asm_output_read, asm_output_unwritten, asm_undeclared, malformed_statement,
-    missing_asm_operand, unknown_opcode,
+    missing_asm_operand, unknown_word,
 };
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic};
@@ -143,8 +143,8 @@ pub(crate) fn run_asm_tree(
         malformed_statement::find_indexed(&subject, &mut found);
         malformed_statement::find_constants(&subject, &mut found);
     }
-    if rules.contains(Code::UnknownOpcode) {
-        unknown_opcode::find(&subject, &mut found);
+    if rules.contains(Code::UnknownWord) {
+        unknown_word::find(&subject, &mut found);
         // Not `vptx_reads`.
         found.retain(|it| it.span.end <= start + asm.text.len() as u32);
     }

@@ -31,7 +31,7 @@ mod shift_beyond_width;
 mod structure;
 mod undeclared_name;
 mod unfused_instructions;
-mod unknown_opcode;
+mod unknown_word;
 mod unreachable_statement;
 mod unread_result;
 mod unread_source;

@@ -1,9 +1,8 @@
 //! The rules on whole modules: on their names, and on the data flow of their functions.
 
 use super::{
-    malformed_statement, second_declaration, undeclared_name, unknown_opcode,
-    unreachable_statement, unread_result, unused_label, unused_parameter, unused_register,
-    unwritten_source,
+    malformed_statement, second_declaration, undeclared_name, unknown_word, unreachable_statement,
+    unread_result, unused_label, unused_parameter, unused_register, unwritten_source,
 };
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
 use crate::flow::{Flow, NameAccess};
@@ -87,7 +86,7 @@ type FunctionRule = fn(&FunctionSubject<'_, '_>, &mut Vec<Diagnostic>);
 
 /// Rules on statements and names. They judge modules only.
 const ON_NAMES: [(&[Code], ModuleRule); 8] = [
-    (&[Code::UnknownOpcode], unknown_opcode::find),
+    (&[Code::UnknownWord], unknown_word::find),
     (&[Code::MalformedStatement], malformed_statement::find_indexed),
     (&[Code::MalformedStatement], malformed_statement::find_constants),
     (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),

@@ -220,6 +220,8 @@ fn repeated_members_cost_nothing() {
 /// shorter way for a member that reads the result of a value combined with itself.
 #[test]
 fn members_that_ptxas_hoists_or_simplifies_cost_nothing() {
+    const LOAD: &str = "ld.v2.b32 {a, c}, [r9];";
+    const AGAIN: &str = "@p bra round;";
     let has_group = |before: &str, first: &str, end: &str| {
         let text = cell("");
         let (head, members) = text.split_at(text.find(ADD).expect("the first member"));
@@ -231,8 +233,6 @@ fn members_that_ptxas_hoists_or_simplifies_cost_nothing() {
         );
         !found(&text).is_empty()
     };
-    const LOAD: &str = "ld.v2.b32 {a, c}, [r9];";
-    const AGAIN: &str = "@p bra round;";
     assert!(has_group("", LOAD, AGAIN));
     assert!(!has_group(LOAD, "", AGAIN));
     assert!(has_group(LOAD, "", ""));

@@ -130,6 +130,9 @@ fn others_stay_as_they_are() {
 /// ptxas hoists what is the same in all rounds of a loop, so common steps save nothing there.
 #[test]
 fn loop_invariant_words_are_compared_as_they_are() {
+    const LOAD: &str = "ld.b32 b, [c];";
+    const ADD: &str = "vadd4.u32.u32.u32.sat b, a, c, d;";
+    const AGAIN: &str = "@p bra round;";
     let is_exchanged = |before: &str, first: &str, end: &str| {
         let body = format!(
             "ld.b32 a, [e]; ld.b32 c, [e]; {before} round: {first} vmin4.u32.u32.u32 d, a, b, c;\n\
@@ -139,9 +142,6 @@ fn loop_invariant_words_are_compared_as_they_are() {
             .map(|regions| rewritten(&body, &RewriteOptions::default().with_regions(regions)));
         together != single
     };
-    const LOAD: &str = "ld.b32 b, [c];";
-    const ADD: &str = "vadd4.u32.u32.u32.sat b, a, c, d;";
-    const AGAIN: &str = "@p bra round;";
     for (before, first, end) in [
         (LOAD, "", AGAIN),
         (ADD, "", AGAIN),

@@ -1,0 +1,61 @@
+//! V911: opcodes, modifiers and directives of ordinary statements that do not exist.
+
+use super::structure::{COMPARED, ModuleSubject, is_in_video, place_of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::flow::{is_modifier, is_opcode, modifiers, opcodes};
+use crate::isa::PtxVersion;
+use crate::module::is_type;
+use crate::source::{Span, nearest};
+use crate::syntax::{DirectiveKind, StatementKind};
+
+pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
+    let source = subject.source();
+    let mut statements = subject.tree.statements();
+    let is_newer = statements.any(|it| match it.kind() {
+        StatementKind::Directive(it) => it.version().is_some_and(|it| it > PtxVersion::NEWEST),
+        _ => false,
+    });
+    // A newer version may have more instructions.
+    if is_newer {
+        return;
+    }
+    let mut compared = 0;
+    let mut near = |word: &str, known: &mut dyn Iterator<Item = &'static str>| {
+        compared += 1;
+        (compared <= COMPARED).then(|| nearest(word, known)).flatten()
+    };
+    for statement in subject.tree.all_statements() {
+        let mut push = |word: Span, what: &str, label: &str, near: Option<&str>| {
+            let message = format!("{what} `{}`", word.text(source));
+            let diagnostic = Diagnostic::new(Code::UnknownWord, word, message).label(label);
+            let diagnostic = match near {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            };
+            found.push(diagnostic.statement(place_of(statement)));
+        };
+        match statement.kind() {
+            StatementKind::Instruction(it) if is_in_video(subject.statements, it.mnemonic()) => {}
+            StatementKind::Instruction(it) if !is_opcode(source, &it) => {
+                let near = near(it.mnemonic().text(source), &mut opcodes());
+                push(it.mnemonic(), "there is no instruction", "unknown instruction", near);
+            }
+            StatementKind::Instruction(it) => {
+                for word in it.modifiers().filter(|it| !is_modifier(it.text(source))) {
+                    // A modifier like no other one is no misspelling: ptxas may know it.
+                    if let Some(near) = near(word.text(source), &mut modifiers()) {
+                        push(word, "there is no modifier", "unknown modifier", Some(near));
+                    }
+                }
+            }
+            StatementKind::Directive(it) if it.kind() == DirectiveKind::Unknown => {
+                let first = statement.tokens()[0].span();
+                // A type alone, `.b32;`, declares nothing, and is legal.
+                if !is_type(first.text(source)) {
+                    push(first, "no statement starts with", "no opcode, no directive", None);
+                }
+            }
+            _ => {}
+        }
+    }
+}
