@@ -566,7 +566,7 @@ fn a_malformed_statement_may_be_suppressed_or_repaired() {
     assert_eq!(check(&text.replace(HEAD, ""), &CheckOptions::default()), []);
 }
 
-/// ptxas 13.5 does not know the same words.
+/// ptxas 13.5 does not know the words that are found.
 #[test]
 fn words_that_ptx_does_not_have_are_found() {
     let text = |version: &str, other: &str| {
