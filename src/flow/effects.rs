@@ -1,8 +1,7 @@
 //! What an instruction of any opcode reads and writes.
 
-use std::sync::LazyLock;
+use std::cmp::Ordering;
 
-use crate::hash::Set;
 use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, TokenKind};
 
@@ -196,15 +195,29 @@ pub(crate) fn opcodes() -> impl Iterator<Item = &'static str> {
     [WITH_RESULT, WITHOUT_RESULT, OTHERS].into_iter().flatten().copied()
 }
 
+/// One per line, in ascending order.
+const MODIFIERS: &str = include_str!("modifiers.txt");
+
 /// The modifiers that ptxas 13.5 is known to know with any opcode, with their dots.
 pub(crate) fn modifiers() -> impl Iterator<Item = &'static str> {
-    include_str!("modifiers.txt").lines()
+    MODIFIERS.lines()
 }
 
 /// Whether any opcode has the modifier, which starts with a dot.
 pub(crate) fn is_modifier(text: &str) -> bool {
-    static ALL: LazyLock<Set<&str>> = LazyLock::new(|| modifiers().collect());
-    ALL.contains(text)
+    // A binary search over lines.
+    let mut rest = MODIFIERS;
+    while !rest.is_empty() {
+        let start = rest[..rest.len() / 2].rfind('\n').map_or(0, |end| end + 1);
+        let (before, from) = rest.split_at(start);
+        let (line, after) = from.split_once('\n').unwrap_or((from, ""));
+        rest = match text.cmp(line) {
+            Ordering::Less => before,
+            Ordering::Equal => return true,
+            Ordering::Greater => after,
+        };
+    }
+    false
 }
 
 /// Which operands an instruction writes.
@@ -310,6 +323,10 @@ mod tests {
     #[test]
     fn modifiers_of_legal_instructions_are_known() {
         assert!(modifiers().is_sorted());
+        assert!(modifiers().all(is_modifier));
+        for unknown in ["", ".", ".and\n", "and", ".s33", ".zzz", "\n", ".and.or"] {
+            assert!(!is_modifier(unknown), "{unknown:?}");
+        }
         let recorded = include_str!("../../fixtures/oracle/effects.tsv");
         let rows = recorded.lines().filter_map(|line| line.split('\t').nth(1));
         let mut count = 0;

@@ -3,6 +3,7 @@
 use super::structure::{COMPARED, ModuleSubject, is_in_video, place_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::flow::{is_modifier, is_opcode, modifiers, opcodes};
+use crate::hash::Set;
 use crate::isa::PtxVersion;
 use crate::module::is_type;
 use crate::source::{Span, nearest};
@@ -24,6 +25,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         compared += 1;
         (compared <= COMPARED).then(|| nearest(word, known)).flatten()
     };
+    // A module has many instructions, and few opcodes.
+    let mut known = Set::default();
     for statement in subject.tree.all_statements() {
         let mut push = |word: Span, what: &str, label: &str, near: Option<&str>| {
             let message = format!("{what} `{}`", word.text(source));
@@ -35,13 +38,19 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             found.push(diagnostic.statement(place_of(statement)));
         };
         match statement.kind() {
+            StatementKind::Instruction(it) if known.contains(it.opcode().text(source)) => {}
             StatementKind::Instruction(it) if is_in_video(subject.statements, it.mnemonic()) => {}
             StatementKind::Instruction(it) if !is_opcode(source, &it) => {
                 let near = near(it.mnemonic().text(source), &mut opcodes());
                 push(it.mnemonic(), "there is no instruction", "unknown instruction", near);
             }
             StatementKind::Instruction(it) => {
-                for word in it.modifiers().filter(|it| !is_modifier(it.text(source))) {
+                let mut unknown =
+                    it.modifiers().filter(|it| !is_modifier(it.text(source))).peekable();
+                if unknown.peek().is_none() {
+                    known.insert(it.opcode().text(source));
+                }
+                for word in unknown {
                     // A modifier like no other one is no misspelling: ptxas may know it.
                     if let Some(near) = near(word.text(source), &mut modifiers()) {
                         push(word, "there is no modifier", "unknown modifier", Some(near));
