@@ -72,6 +72,40 @@ fn parameters_are_what_functions_take() {
     }
 }
 
+/// Vectors are for the cases in which they take fewer machine instructions, as counted by
+/// `cargo xtask emit-llvm --counts`. In each row: sums of bytes, sums of halves, merged bytes,
+/// merged halves.
+#[test]
+fn vectors_are_where_they_are_shorter() {
+    use Architecture::{Aarch64, Amdgcn, Any, Nvptx64, X86_64};
+    for (architecture, mnemonic, expected) in [
+        (Any, "vadd", [false, false, false, false]),
+        (Any, "vmax", [false, false, false, false]),
+        (X86_64, "vadd", [true, false, true, true]),
+        (X86_64, "vsub", [true, false, true, true]),
+        (X86_64, "vmax", [true, true, true, true]),
+        (X86_64, "vabsdiff", [true, true, true, true]),
+        (Aarch64, "vadd", [true, false, true, false]),
+        (Aarch64, "vmax", [true, true, true, false]),
+        (Aarch64, "vabsdiff", [true, true, true, false]),
+        (Amdgcn, "vadd", [false, false, false, true]),
+        (Amdgcn, "vsub", [false, true, false, true]),
+        (Amdgcn, "vmax", [false, false, false, true]),
+        (Nvptx64, "vadd", [false, false, false, true]),
+        (Nvptx64, "vsub", [false, false, false, false]),
+        (Nvptx64, "vmax", [false, true, false, true]),
+    ] {
+        let found = [(4, ".add"), (2, ".add"), (4, ""), (2, "")].map(|(lanes, add)| {
+            let mut module = Module::new(Semantics::Manual, architecture);
+            let text = format!("{mnemonic}{lanes}.u32.u32.u32{add} d, a, b, c;");
+            module.add(&text.parse().unwrap());
+            let text = module.to_string();
+            text.contains("<4 x i8>") || text.contains("<2 x i16>")
+        });
+        assert_eq!(found, expected, "{architecture:?} {mnemonic}");
+    }
+}
+
 #[test]
 fn functions_look_like_this() {
     let mut texts = Vec::new();

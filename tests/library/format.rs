@@ -326,6 +326,13 @@ fn regions_can_be_left_alone() {
     laws("off and on", source, &FormatOptions::default());
     let source = "ret ; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  ";
     assert_eq!(formatted(source), "ret; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  \n");
+    // A statement half of which stays is not normalised. The next one is.
+    let source = "// vptx: fmt off\nvadd2.u32.u32.u32 d.h10 ,\n// vptx: fmt on\na.h10,b,c;\n\
+                  vadd2.u32.u32.u32 d.h10,a.h10,b,c;\n";
+    let text = formatted(source);
+    assert!(text.starts_with("// vptx: fmt off\nvadd2.u32.u32.u32 d.h10 ,\n// vptx: fmt on\n"));
+    assert!(text.contains("a.h10, b, c;\n"), "{text}");
+    assert!(text.ends_with("\nvadd2.u32.u32.u32 d, a, b, c;\n"), "{text}");
     // Only a comment with exactly these words counts.
     assert_eq!(formatted("// vptx: fmt offline\nret ;"), "// vptx: fmt offline\nret;\n");
 }

@@ -195,6 +195,21 @@ fn functions_follow_the_semantics() {
     }
 }
 
+#[test]
+fn lines_end_as_those_before_them() {
+    let asm = "asm(\"{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; vadd.u32.u32.u32 %0, t, %1; }\" : \
+               \"=r\"(d) : \"r\"(a));";
+    for newline in ["\n", "\r\n"] {
+        let source =
+            format!("#include \"video.h\"{newline}{newline}void f() {{{newline}  {asm} }}");
+        let (ported, _) = ported(&source);
+        let text = ported.text(&source);
+        assert!(text.matches('\n').count() > 6, "{text}");
+        assert_eq!(text.matches('\n').count(), text.matches(newline).count(), "{text:?}");
+        assert_eq!(text.contains('\r'), newline == "\r\n");
+    }
+}
+
 /// Sources that are cut off at any point do no harm, and statements that are not ported stay
 /// unchanged.
 #[test]

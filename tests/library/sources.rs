@@ -782,6 +782,24 @@ fn statements_that_are_not_read_are_counted() {
     assert_eq!(told(&characters, Language::Rust), told(asm, Language::Rust));
     let lifetime = format!("static S: &'static str = T;\n{asm}");
     assert_eq!(told(&lifetime, Language::Rust), told(asm, Language::Rust));
+    // Comments nest, and neither of their marks starts within the other.
+    for (before, is_comment) in
+        [("/* /* */*/", false), ("/* /*/ */", true), ("/*/ */", false), ("/**/", false)]
+    {
+        let expected = if is_comment { vec![] } else { told(asm, Language::Rust) };
+        assert_eq!(told(&format!("{before} {asm} /* */"), Language::Rust), expected, "{before}");
+    }
+    // A string without its end ends with the line.
+    let open = format!("s = \"no end\n{}\n", call("'vadd4;'"));
+    assert!(!told(&open, Language::Python).is_empty());
+    assert_eq!(told(&open, Language::Python), told(&call("'vadd4;'"), Language::Python));
+    // A quote between digits starts no character, unlike one behind a prefix.
+    for before in ["auto c = u8'a';", "auto c = L'\"';", "int n = 1'000'000;", "int n = 0xb'a;"] {
+        let asm = "asm(\"vadd4 %0;\" : \"=r\"(d));";
+        assert!(!told(asm, Language::Cuda).is_empty());
+        let found = told(&format!("{before} {asm}"), Language::Cuda);
+        assert_eq!(found, told(asm, Language::Cuda), "{before}");
+    }
 }
 
 /// Compares with an independent reading of constraints: numbers count only constraints that are

@@ -139,6 +139,16 @@ mod tests {
         }
     }
 
+    /// Is interrupted before each byte.
+    struct Interrupted<'b>(Slow<'b>, bool);
+
+    impl Read for Interrupted<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { self.0.read(buffer) }
+        }
+    }
+
     /// Characters with the lowest and the highest surrogates stay whole, wherever the input is cut.
     #[test]
     fn halves_of_characters_stay_together() {
@@ -170,7 +180,8 @@ mod tests {
         let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
         for bytes in [text.as_bytes(), &little, &big] {
-            for found in [lines(bytes), lines(Slow(bytes))] {
+            let interrupted = Interrupted(Slow(bytes), false);
+            for found in [lines(bytes), lines(Slow(bytes)), lines(interrupted)] {
                 assert!(found.iter().all(|(line, _)| *line == Line::Whole));
                 assert!(found.iter().map(|(_, text)| text).eq(expected), "{found:?}");
             }
