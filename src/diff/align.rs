@@ -204,8 +204,8 @@ impl Sides<'_, '_> {
     }
 
     /// Hashes of statements, one list for each depth. At depth 0, only the shape counts. At each
-    /// further depth, so do the hashes, of the depth before, of the statements where the names
-    /// occur first.
+    /// further depth, hashes of the depth before count, too: those of the statements in which the
+    /// names first occur.
     fn keys(&self, old: &[Statement], new: &[Statement]) -> [Vec<Vec<u64>>; 2] {
         let side = |outline: &Outline, statements: &[Statement], is_old: bool| {
             // The statement and the hole where each name occurs first.
@@ -316,7 +316,7 @@ impl Sides<'_, '_> {
 /// The greatest depth of [`Sides::keys`].
 const DEPTH: usize = 3;
 
-/// The number of changed statements that is too small for another try.
+/// With at most this many changed statements, no other depth is tried.
 const FEW: usize = 2;
 
 /// How often names are matched again at most, as long as that makes more statements equal.

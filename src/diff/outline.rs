@@ -124,7 +124,7 @@ impl<'s> Outline<'s> {
         let mut video = Vec::new();
         for (statement, checked) in tree.video_instructions() {
             match checked {
-                Ok(checked) => video.push((span(statement).start, checked.instruction)),
+                Ok(checked) => video.push((statement.head_span().start, checked.instruction)),
                 Err(found) if tree.errors().is_empty() => errors.extend(found),
                 Err(_) => {}
             }
@@ -203,7 +203,7 @@ impl<'s> Outline<'s> {
 
     /// The place of a statement; for a function, the place of its header.
     pub(super) fn span(&self, statement: &Statement) -> Span {
-        span(self.syntax(statement))
+        self.syntax(statement).head_span()
     }
 
     /// The number of blocks around a statement; at most 255.
@@ -294,14 +294,6 @@ fn dynamic(tree: &Tree<'_>) -> Set<u32> {
         }
     }
     places
-}
-
-/// The place of a statement, without the statements inside of it.
-fn span(statement: syntax::Statement<'_>) -> Span {
-    match statement.head() {
-        [first, .., last] => first.span().to(last.span()),
-        tokens => tokens[0].span(),
-    }
 }
 
 /// The uses of names within a span.
@@ -435,7 +427,7 @@ impl Reader<'_, '_> {
 
     /// Adds a statement.
     fn statement(&mut self, statement: syntax::Statement<'_>) {
-        let span = span(statement);
+        let span = statement.head_span();
         self.first_hole = self.holes.len() as u32;
         self.shape.clear();
         self.plain_type = None;

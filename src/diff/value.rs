@@ -177,8 +177,8 @@ impl<'f, 's> Functions<'f, 's> {
         }
         let old: Vec<&Statement> = entries.iter().filter_map(old).collect();
         let new: Vec<&Statement> = entries.iter().filter_map(new).collect();
-        // A rewriting is only known after its video instruction, so that either side is tried
-        // first.
+        // A rewriting is known only after its video instruction was read. So each side is read
+        // first once.
         for is_old_first in [true, false] {
             let mut graph = Graph::default();
             let mut run = |is_old: bool| {
@@ -705,7 +705,6 @@ impl Graph {
     }
 }
 
-/// Words to try.
 struct Samples {
     /// The state of the random numbers. They are the same in each run.
     random: u64,

@@ -107,8 +107,8 @@ impl<'t> Flow<'t> {
         instruction(self.statements[number])
     }
 
-    /// Whether the manual has the opcode of an instruction. Other instructions count as reading and
-    /// writing every name that they have.
+    /// Whether the manual has the opcode of an instruction. An instruction whose opcode it does not
+    /// have counts as reading and writing every name in its operands.
     ///
     /// # Panics
     /// If there is no such instruction.

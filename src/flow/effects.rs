@@ -198,12 +198,12 @@ pub(crate) fn opcodes() -> impl Iterator<Item = &'static str> {
 /// One per line, in ascending order.
 const MODIFIERS: &str = include_str!("modifiers.txt");
 
-/// The modifiers that ptxas 13.5 is known to know with any opcode, with their dots.
+/// The modifiers that ptxas 13.5 accepts with at least one opcode, with their dots.
 pub(crate) fn modifiers() -> impl Iterator<Item = &'static str> {
     MODIFIERS.lines()
 }
 
-/// Whether any opcode has the modifier, which starts with a dot.
+/// Whether at least one opcode has the modifier, which starts with a dot.
 pub(crate) fn is_modifier(text: &str) -> bool {
     // A binary search over lines.
     let mut rest = MODIFIERS;

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::structure::{ModuleSubject, run_on_function};
+use super::structure::{CONSTANTS, ModuleSubject, run_on_function};
 use super::{
     asm_input_written, asm_output_read, asm_output_unwritten, asm_undeclared, malformed_statement,
     missing_asm_operand, unknown_word,
@@ -141,7 +141,10 @@ pub(crate) fn run_asm_tree(
     }
     if rules.contains(Code::MalformedStatement) {
         malformed_statement::find_indexed(&subject, &mut found);
+    }
+    if CONSTANTS.iter().any(|code| rules.contains(*code)) {
         malformed_statement::find_constants(&subject, &mut found);
+        found.retain(|it| rules.contains(it.code));
     }
     if rules.contains(Code::UnknownWord) {
         unknown_word::find(&subject, &mut found);

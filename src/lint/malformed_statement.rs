@@ -1,7 +1,7 @@
-//! V910: statements other than video instructions that are no PTX, in modules and in `asm`. V005
-//! where only the `;` is missing.
+//! V910: statements other than video instructions that are no PTX, in modules and in `asm`. In the
+//! same statements V005, where only the `;` is missing, and the constants of V009 and V011.
 
-use super::structure::{ModuleSubject, is_in_video, place_of};
+use super::structure::{ModuleSubject, is_in_video};
 use crate::check::{constant_without_value, missing_semicolon};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::module::VideoStatement;
@@ -25,7 +25,7 @@ pub(crate) fn find(
     for error in tree.errors() {
         let at = error.span.start;
         let Some(statement) = tree.statement_at(at) else { continue };
-        let place = place_of(statement);
+        let place = statement.head_span();
         let first = known.partition_point(|it| it.span.start < place.start);
         let is_known = known[first..]
             .iter()
@@ -83,7 +83,7 @@ pub(super) fn find_constants(subject: &ModuleSubject<'_>, found: &mut Vec<Diagno
             continue;
         }
         let Some(statement) = subject.tree.statement_at(at.start) else { continue };
-        let place = place_of(statement);
+        let place = statement.head_span();
         read = place.end;
         let error = match statement.kind() {
             StatementKind::Instruction(it) => it.operands().find_map(|it| without_value(&it)),
@@ -153,7 +153,7 @@ pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
             .label(what)
             .help("perhaps a comma is missing behind it")
             .fix(Applicability::Unsafe, "insert `,`", vec![Edit::insert(name.end, ",")]);
-        found.push(diagnostic.statement(place_of(statement)));
+        found.push(diagnostic.statement(statement.head_span()));
     }
 }
 

@@ -1,5 +1,5 @@
-//! The rules for legal instructions and for their use in `asm`, one file each. The checker
-//! reports illegal instructions.
+//! The rules on legal video instructions, on `asm` and on whole modules. The checker reports
+//! illegal instructions.
 
 mod asm;
 mod asm_input_written;

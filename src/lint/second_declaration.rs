@@ -1,6 +1,6 @@
 //! V903: names that their scope declares already.
 
-use super::structure::{ModuleSubject, place_of};
+use super::structure::ModuleSubject;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Map;
 use crate::names::Use;
@@ -31,7 +31,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             diagnostic = diagnostic.related(other, "the other declaration");
         }
         if let Some(statement) = subject.tree.statement_at(symbol.name.start) {
-            diagnostic = diagnostic.statement(place_of(statement));
+            diagnostic = diagnostic.statement(statement.head_span());
         }
         found.push(diagnostic);
     }

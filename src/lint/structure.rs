@@ -9,7 +9,7 @@ use crate::flow::{Flow, NameAccess};
 use crate::module::VideoStatement;
 use crate::names::{Meaning, Names, SymbolKind};
 use crate::source::Span;
-use crate::syntax::{Statement, StatementKind, Tree};
+use crate::syntax::Tree;
 
 /// For how many unknown names of a text, and for how many unknown opcodes, a similar one is
 /// searched.
@@ -68,27 +68,19 @@ pub(super) fn is_in_video(statements: &[VideoStatement], place: Span) -> bool {
     after.checked_sub(1).is_some_and(|at| place.end <= statements[at].span.end)
 }
 
-/// The place for findings on a statement. For functions and blocks, it is the part before the
-/// statements inside.
-pub(super) fn place_of(statement: Statement<'_>) -> Span {
-    match statement.kind() {
-        StatementKind::Function(_) | StatementKind::Block(_) => {
-            let head = statement.head();
-            head[0].span().to(head[head.len() - 1].span())
-        }
-        _ => statement.span(),
-    }
-}
-
 type ModuleRule = fn(&ModuleSubject<'_>, &mut Vec<Diagnostic>);
 
 type FunctionRule = fn(&FunctionSubject<'_, '_>, &mut Vec<Diagnostic>);
 
-/// Rules on statements and names. They judge modules only.
+/// The checker applies these rules to the constants of video instructions.
+pub(super) const CONSTANTS: &[Code] = &[Code::MalformedNumber, Code::ConstantWithoutValue];
+
+/// Rules on statements and names, for whole modules. Of an `asm`, some judge its own tree
+/// (`asm.rs`).
 const ON_NAMES: [(&[Code], ModuleRule); 8] = [
     (&[Code::UnknownWord], unknown_word::find),
     (&[Code::MalformedStatement], malformed_statement::find_indexed),
-    (&[Code::MalformedStatement], malformed_statement::find_constants),
+    (CONSTANTS, malformed_statement::find_constants),
     (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),
     (&[Code::SecondDeclaration], second_declaration::find),
     (&[Code::UnusedRegister], unused_register::find),
@@ -104,16 +96,21 @@ const ON_VIDEO: [(Code, FunctionRule); 2] =
 const ON_FUNCTIONS: [(Code, FunctionRule); 1] =
     [(Code::UnreachableStatement, unreachable_statement::find)];
 
-/// Whether any rule is on that reads the tree of a module or of an `asm`.
+/// The rules on whole modules.
+fn codes() -> impl Iterator<Item = Code> {
+    let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| *code);
+    ON_NAMES.iter().flat_map(|(codes, _)| *codes).copied().chain(on_flow)
+}
+
+/// Whether any rule is on that needs the tree of a module or of an `asm` for all its findings.
 pub(crate) fn wants_trees(rules: RuleSet) -> bool {
-    wants_structure(rules) || rules.contains(Code::AsmOutputUnwritten)
+    let mut only = codes().filter(|code| !CONSTANTS.contains(code));
+    only.any(|code| rules.contains(code)) || rules.contains(Code::AsmOutputUnwritten)
 }
 
 /// Whether any rule on whole modules is on.
 pub(crate) fn wants_structure(rules: RuleSet) -> bool {
-    let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
-    let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);
-    on_names.chain(on_flow).any(|code| rules.contains(*code))
+    codes().any(|code| rules.contains(code))
 }
 
 /// The findings of the rules that are on, rule by rule.

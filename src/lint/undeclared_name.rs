@@ -1,6 +1,6 @@
 //! V901 and V902: names that are not declared before their use, and labels that are not in scope.
 
-use super::structure::{COMPARED, ModuleSubject, is_in_video, place_of};
+use super::structure::{COMPARED, ModuleSubject, is_in_video};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Set;
 use crate::isa::is_special_register;
@@ -61,7 +61,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
                 None => diagnostic,
             },
         };
-        found.push(diagnostic.statement(place_of(statement)));
+        found.push(diagnostic.statement(statement.head_span()));
     }
 }
 

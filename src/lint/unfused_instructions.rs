@@ -39,7 +39,8 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
     region.edits.sort_by_key(|edit| edit.span);
     let applicability =
         if region.is_undisputed { Applicability::Safe } else { Applicability::Unsafe };
-    // The block is at the last instruction, unless the last one moves up to the first.
+    // The block takes the place of one instruction. The label is at the last one if that is the
+    // first, otherwise at the first.
     let (other, which) = if place == 0 { (last, "last") } else { (first, "first") };
     let mut found =
         Diagnostic::new(Code::UnfusedInstructions, statements.get(place)?.span, message)

@@ -1,6 +1,6 @@
 //! V911: opcodes, modifiers and directives of ordinary statements that do not exist.
 
-use super::structure::{COMPARED, ModuleSubject, is_in_video, place_of};
+use super::structure::{COMPARED, ModuleSubject, is_in_video};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::flow::{is_modifier, is_opcode, modifiers, opcodes};
 use crate::hash::Set;
@@ -35,7 +35,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
                 None => diagnostic,
             };
-            found.push(diagnostic.statement(place_of(statement)));
+            found.push(diagnostic.statement(statement.head_span()));
         };
         match statement.kind() {
             StatementKind::Instruction(it) if known.contains(it.opcode().text(source)) => {}

@@ -110,7 +110,7 @@ pub(super) struct Variable {
     pub(super) output: Option<usize>,
 }
 
-/// An instruction.
+/// A call of a C function in the place of an instruction.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) instruction: Instruction,

@@ -43,7 +43,7 @@ pub(super) fn may_have_effects(expression: &str) -> bool {
     false
 }
 
-/// The thing before a character.
+/// What stands before the character that is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Before {
     #[default]

@@ -112,7 +112,7 @@ impl Writer<'_> {
             let variable = block.of_operand[at];
             let name = &variables[variable];
             let is_output = self.asm.operands[at].output;
-            let has_pointer = is_output && self.is_moved(at);
+            let has_pointer = is_output && self.needs_pointer(at);
             let mut place = self.place(at);
             if has_pointer {
                 let expression = &operand.expression;
@@ -155,9 +155,9 @@ impl Writer<'_> {
         self.laid_out(&lines)
     }
 
-    /// Whether the other operands may change which place an output stands for: `v[i]` if they
-    /// change `i`.
-    fn is_moved(&self, output: usize) -> bool {
+    /// Whether the place that an output stands for has to be found before anything else: its
+    /// expression has effects, or other operands may change it, like `v[i]` if they change `i`.
+    fn needs_pointer(&self, output: usize) -> bool {
         let Operand { expression, has_effects } = &self.operands[output];
         let is_name = expression.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let outputs = self.asm.operands.iter().filter(|operand| operand.output).count();

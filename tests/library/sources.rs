@@ -790,9 +790,12 @@ fn statements_that_are_not_read_are_counted() {
         assert_eq!(told(&format!("{before} {asm} /* */"), Language::Rust), expected, "{before}");
     }
     // A string without its end ends with the line.
-    let open = format!("s = \"no end\n{}\n", call("'vadd4;'"));
-    assert!(!told(&open, Language::Python).is_empty());
-    assert_eq!(told(&open, Language::Python), told(&call("'vadd4;'"), Language::Python));
+    let wrong = call("'vadd4.u32 $0;'");
+    let codes = |source: &str| -> Vec<Code> {
+        found(source, Language::Python).iter().map(|it| it.code).collect()
+    };
+    assert!(!codes(&wrong).is_empty());
+    assert_eq!(codes(&format!("s = \"no end\n{wrong}")), codes(&wrong));
     // A quote between digits starts no character, unlike one behind a prefix.
     for before in ["auto c = u8'a';", "auto c = L'\"';", "int n = 1'000'000;", "int n = 0xb'a;"] {
         let asm = "asm(\"vadd4 %0;\" : \"=r\"(d));";

@@ -708,4 +708,26 @@ fn constants_of_all_statements_have_a_value() {
         let found = errors.map(|it| (it.code, it.span.text(&text))).collect::<Vec<_>>();
         assert_eq!(found, Vec::from_iter(expected), "{statement}");
     }
+    // The rules on constants need no other rule.
+    let module = format!(
+        "{HEAD}.func (.reg .b32 d) f() {{\nmov.u32 d, 5u;\nmov.u32 d, 1/0;\n\
+         vadd.u32.u32.u32 d, 1, 1;\nret;\n}}\n"
+    );
+    let asm =
+        "asm(\"mov.u32 %0, 5u; add.u32 %0, %0, 1/0; vadd.u32.u32.u32 %0, %0, 1;\" : \"=r\"(d));";
+    for (text, language) in [(module.as_str(), Language::Ptx), (asm, Language::Cuda)] {
+        for rules in [
+            &[Code::MalformedNumber][..],
+            &[Code::ConstantWithoutValue],
+            &[Code::MalformedNumber, Code::ConstantWithoutValue],
+            &[Code::MalformedStatement],
+        ] {
+            let set = rules.iter().fold(RuleSet::NONE, |set, code| set.with(*code));
+            let options = CheckOptions::default().with_language(language).with_rules(set);
+            let found: Vec<Code> = check(text, &options).iter().map(|it| it.code).collect();
+            let on = |code: &Code| *code != Code::MalformedStatement;
+            let expected: Vec<Code> = rules.iter().copied().filter(on).collect();
+            assert_eq!(found, expected, "{text} {rules:?}");
+        }
+    }
 }

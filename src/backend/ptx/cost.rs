@@ -342,7 +342,8 @@ pub(super) fn products(sequence: &Sequence) -> u32 {
 pub(super) struct Context {
     /// The ranges of its sources, as far as they are known.
     pub(super) ranges: [Option<Range>; 3],
-    /// How many instructions compute the same from `b` alone, this instruction included.
+    /// How many instructions share what is computed from `b` alone, this instruction included.
+    /// Before a loop, its assumed iterations share it.
     pub(super) sharing: u32,
 }
 

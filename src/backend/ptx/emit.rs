@@ -154,7 +154,8 @@ pub struct Unavailable {
 
 impl Instruction {
     /// Ordinary PTX that computes what the instruction computes under a semantics, one
-    /// statement a line. It is the cheapest on the target without video instructions.
+    /// statement a line. Of all sequences without video instructions, it is the cheapest on the
+    /// target.
     /// The guard stands at the last statement, the only one that writes `d`.
     ///
     /// The instruction's registers must be declared as `.b32` (see
@@ -365,7 +366,7 @@ impl Template {
         template
     }
 
-    /// The template of a block that names all registers. `numbers` has the register for each line
+    /// The template of a block that names all registers. `hoisted` has the register for each line
     /// whose result the function keeps (see [`Template::hoisted`]).
     pub(super) fn body(
         Body { lines, inputs, outputs, .. }: Body<'_>,

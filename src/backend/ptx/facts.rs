@@ -57,7 +57,7 @@ struct Values {
 /// What a register holds where an instruction reads it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Value {
-    /// Nothing writes the register before: the text is an example.
+    /// Nothing writes the register before: the text is a fragment.
     Start(Meaning),
     /// What one of these instructions writes to the register.
     Defined(Vec<(usize, Meaning)>),

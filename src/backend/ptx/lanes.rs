@@ -22,15 +22,15 @@ pub(super) use cost::Count;
 use layout::Layout;
 use steps::Steps;
 
-/// SIMD instructions, one right after the other, as one sequence on wider lanes: bytes as halves,
-/// which may be floating-point numbers, or halves as words.
+/// Neighbouring SIMD instructions, as one sequence on wider lanes: bytes as halves, which may be
+/// floating-point numbers, or halves as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
     /// The number of instructions.
     pub members: usize,
     /// The sequence stands in the place of the instruction with this number, counted from 0. Later
-    /// instructions move up to it, over statements that read results of earlier instructions.
+    /// instructions move up to it, over statements that name registers of earlier ones.
     pub place: usize,
     layout: Layout,
     inputs: Vec<Register>,
@@ -284,7 +284,7 @@ impl Run<'_> {
                 |start: u32| statements.binary_search_by_key(&start, |it| it.span.start).is_ok();
             step.uses.is_repeated = site.is_repeated(of_run);
             let Some(readers) = site.readers(step.d) else { continue };
-            // In an example, nothing may read the result at all: the result stays.
+            // If nothing reads the result, the text may be a fragment: the result stays.
             step.uses.is_read_outside = readers.is_empty();
             for reader in readers {
                 let start = |it: &VideoStatement| it.span.start;

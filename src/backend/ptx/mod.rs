@@ -144,7 +144,7 @@ impl Strategy {
         semantics: Semantics,
         gate: Gate,
     ) -> Option<Sequence> {
-        // The other instructions of this strategy are older, but their costs are not.
+        // This strategy has sequences for other targets, too, but their costs were not measured.
         if self.0 == NATIVE && !gate.has(Opcode::Add4.needs()) {
             return None;
         }

@@ -33,7 +33,7 @@ pub struct RewriteOptions {
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
     pub all: bool,
-    /// See several instructions as one, where that is cheaper still. One SIMD instruction's
+    /// Also rewrite several instructions together, where that is cheaper still. One SIMD instruction's
     /// replacement takes the place of several scalar instructions that fill a word part by part or
     /// add to one sum. One block takes the place of several SIMD instructions on bytes or halves;
     /// lines of such a block may stand before the loop around it. An instruction profits from
@@ -83,7 +83,7 @@ impl RewriteOptions {
         self
     }
 
-    /// These options, to see several instructions as one, or each by itself.
+    /// These options, to rewrite several instructions together, or each by itself.
     #[must_use]
     pub fn with_regions(mut self, regions: bool) -> RewriteOptions {
         self.regions = regions;

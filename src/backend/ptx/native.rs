@@ -125,7 +125,7 @@ impl Native {
                 if accumulates {
                     return Some(self.number(compare, x, y));
                 }
-                self.flags(compare, x, y, self.each(1))
+                self.flags(compare, x, y, self.simd.each(1))
             }
         };
         Some(self.placed(arg))
@@ -165,19 +165,9 @@ impl Native {
         self.builder.permute(results, self.inputs[2], selector)
     }
 
-    /// The same bits in every lane.
-    fn each(&self, bits: u32) -> u32 {
-        (0..self.simd.lanes()).fold(0, |word, at| word | bits << (at * self.simd.bits))
-    }
-
-    /// The top bit of every lane.
-    fn top(&self) -> u32 {
-        self.each(1 << (self.simd.bits - 1))
-    }
-
     /// The greatest signed number in every lane.
     fn greatest(&self) -> Arg {
-        word(!self.top())
+        word(!self.simd.top())
     }
 
     fn is_bytes(&self) -> bool {
@@ -281,12 +271,12 @@ impl Native {
             (SimdOp::Avrg, Some(Type::U32)) => {
                 // Moved by half the range, signed lanes are unsigned, and averages move by a
                 // quarter.
-                let (x, y) = self.in_order(x, y);
-                let y = self.flipped(y, self.top());
+                let (x, y) = self.simd.in_order(x, y);
+                let y = self.flipped(y, self.simd.top());
                 let quarter = 1 << (self.simd.bits - 2);
                 let average = self.unsigned_average(x, y);
-                let positive = self.max(Type::U32, average, word(self.each(quarter)));
-                self.add(positive, word(self.each((1 << self.simd.bits) - quarter)))
+                let positive = self.max(Type::U32, average, word(self.simd.each(quarter)));
+                self.add(positive, word(self.simd.each((1 << self.simd.bits) - quarter)))
             }
             (SimdOp::Avrg, Some(Type::S32)) => self.saturated_average(x, y),
             // Another strategy computes these averages with as few instructions.
@@ -296,12 +286,12 @@ impl Native {
 
     /// The average of an unsigned and a signed lane, clamped to signed lanes.
     fn saturated_average(&mut self, x: Arg, y: Arg) -> Arg {
-        let (x, y) = self.in_order(x, y);
-        let ones = self.each(1);
+        let (x, y) = self.simd.in_order(x, y);
+        let ones = self.simd.each(1);
         // `up` is 1 where the exact sum is positive. Other odd sums are rounded down.
-        let flipped = self.flipped(x, self.top());
+        let flipped = self.flipped(x, self.simd.top());
         let sum = self.add_sat(Type::S32, flipped, y);
-        let sum = self.flipped(sum, self.top());
+        let sum = self.flipped(sum, self.simd.top());
         let up = self.min(Type::U32, sum, word(ones));
         let half = self.half(x, y);
         let both = self.builder.lop3(flipped, y, up, |x, y, up| (x & y) | ((x | y) & up));
@@ -311,21 +301,16 @@ impl Native {
 
     /// The average of an unsigned and a signed lane, less a quarter of the unsigned range.
     fn mixed_average(&mut self, x: Arg, y: Arg) -> Arg {
-        let (x, y) = self.in_order(x, y);
-        let x = self.flipped(x, self.top());
+        let (x, y) = self.simd.in_order(x, y);
+        let x = self.flipped(x, self.simd.top());
         let sum = self.add_sat(Type::S32, x, y);
         // The lowest bit is set where the exact sum is positive, and the top bit always.
-        let bits = self.min(Type::S32, sum, word(self.top() | self.each(1)));
+        let bits = self.min(Type::S32, sum, word(self.simd.top() | self.simd.each(1)));
         self.signed_average(x, y, bits)
     }
 
-    /// The operands: the unsigned operand first.
-    fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
-        if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
-    }
-
     fn saturated_sum(&mut self, x: Arg, y: Arg, dtype: Type) -> Arg {
-        let (atype, btype, top) = (self.simd.atype, self.simd.btype, self.top());
+        let (atype, btype, top) = (self.simd.atype, self.simd.btype, self.simd.top());
         if atype == btype {
             return match (atype, dtype) {
                 (Type::U32, Type::S32) => {
@@ -347,7 +332,7 @@ impl Native {
                 _ => self.add_sat(atype, x, y),
             };
         }
-        let (x, y) = self.in_order(x, y);
+        let (x, y) = self.simd.in_order(x, y);
         // Moved by half the range, the sum and one operand have the type of the other operand.
         let (x, y, ty) = match dtype {
             Type::U32 => (self.flipped(x, top), y, Type::S32),
@@ -358,7 +343,7 @@ impl Native {
     }
 
     fn saturated_difference(&mut self, x: Arg, y: Arg, dtype: Type) -> Arg {
-        let top = self.top();
+        let top = self.simd.top();
         match (dtype, self.simd.atype, self.simd.btype) {
             (dtype, atype, btype) if [atype, btype] == [dtype; 2] => {
                 self.sub_sat(dtype, (x, 0), y, 0)
@@ -380,7 +365,7 @@ impl Native {
             (Type::S32, _, _) => {
                 // Moved by half the range, the difference is x plus 128 - y, a summand of at least
                 // 1.
-                let (ones, rest) = (word(self.each(1)), self.flipped(y, !top));
+                let (ones, rest) = (word(self.simd.each(1)), self.flipped(y, !top));
                 let rest = self.add_sat(Type::U32, rest, ones);
                 let sum = self.add_sat(Type::U32, x, rest);
                 self.flipped(sum, top)
@@ -396,7 +381,7 @@ impl Native {
             // A minimum is at most the signed lane, a maximum at least the unsigned lane. The other
             // lane is clamped to the result's type. So is the unsigned lane if the result is
             // clamped.
-            let (x, y) = self.in_order(x, y);
+            let (x, y) = self.simd.in_order(x, y);
             if least || saturated == Some(Type::S32) {
                 let greatest = self.greatest();
                 (self.min(Type::U32, x, greatest), y, Type::S32)
@@ -432,7 +417,7 @@ impl Native {
 
     /// The larger lanes, which are unsigned, and the smaller ones, which are signed.
     fn mixed_extrema(&mut self, x: Arg, y: Arg) -> (Arg, Arg) {
-        let (x, y) = self.in_order(x, y);
+        let (x, y) = self.simd.in_order(x, y);
         let (positive, greatest) = (self.relu(y), self.greatest());
         let small = self.min(Type::U32, x, greatest);
         (self.max(Type::U32, x, positive), self.min(Type::S32, small, y))
@@ -443,11 +428,11 @@ impl Native {
             let (most, least) = self.mixed_extrema(x, y);
             return self.sub(most, least);
         };
-        let (x, y) = self.in_order(x, y);
+        let (x, y) = self.simd.in_order(x, y);
         let positive = self.relu(y);
         // One of the two differences is 0.
         let less = self.sub_sat(Type::U32, (positive, 0), x, 0);
-        let more = self.sub_sat(Type::S32, (x, self.top()), y, self.top());
+        let more = self.sub_sat(Type::S32, (x, self.simd.top()), y, self.simd.top());
         let amount = self.builder.or(less, more);
         if dtype == Type::U32 {
             return amount;
@@ -459,7 +444,7 @@ impl Native {
     /// Half of the bits that exactly one operand has. Together with the bits that both operands
     /// have, this makes half of a sum: x + y = 2 (x & y) + (x ^ y).
     fn half(&mut self, x: Arg, y: Arg) -> Arg {
-        let ones = word(self.each(1));
+        let ones = word(self.simd.each(1));
         let differ = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
         self.builder.push(Opcode::Shr(Type::U32), &[differ, word(1)])
     }
@@ -471,7 +456,7 @@ impl Native {
         }
         // The sum has its sign after clamping, too.
         let sum = self.add_sat(Type::S32, x, y);
-        let least = word(self.top() | self.each(1));
+        let least = word(self.simd.top() | self.simd.each(1));
         let limited = self.add_sat(Type::S32, sum, least);
         let bits = self.min(Type::S32, limited, least);
         self.signed_average(x, y, bits)
@@ -480,14 +465,14 @@ impl Native {
     /// The average of unsigned lanes, rounded up.
     fn unsigned_average(&mut self, x: Arg, y: Arg) -> Arg {
         // An odd sum adds its 1 to an even (x & y).
-        let (half, ones) = (self.half(x, y), word(self.each(1)));
+        let (half, ones) = (self.half(x, y), word(self.simd.each(1)));
         let both = self.builder.lop3(x, y, ones, |x, y, one| (x & y) | ((x ^ y) & one));
         self.builder.add(both, half)
     }
 
     /// The average of signed lanes, rounded up.
     fn average_up(&mut self, x: Arg, y: Arg) -> Arg {
-        self.signed_average(x, y, word(self.top() | self.each(1)))
+        self.signed_average(x, y, word(self.simd.top() | self.simd.each(1)))
     }
 
     /// The average of signed lanes, rounded up where the lowest bit of `bits` is set. The top bit
@@ -501,7 +486,7 @@ impl Native {
 
     /// 1 in each lane where a comparison holds, if the lane's bit of `ones` is set.
     fn flags(&mut self, compare: Compare, x: Arg, y: Arg, ones: u32) -> Arg {
-        let (atype, btype, top) = (self.simd.atype, self.simd.btype, self.top());
+        let (atype, btype, top) = (self.simd.atype, self.simd.btype, self.simd.top());
         let is_same = atype == btype;
         let Some(order) = Order::of(compare) else {
             let differ = if is_same {
@@ -658,7 +643,7 @@ impl Native {
     /// `c` plus the distances of unsigned and signed bytes: unsigned less signed, or the opposite
     /// where the unsigned byte is the smaller one.
     fn sum_of_distances(&mut self, x: Arg, y: Arg) -> Arg {
-        let (x, y) = self.in_order(x, y);
+        let (x, y) = self.simd.in_order(x, y);
         let less = self.less([Type::U32, Type::S32], x, y, false);
         let signs = self.signs(less);
         // 1 or -1
@@ -673,15 +658,15 @@ impl Native {
     /// that is even, or else one more or one less, whichever is farther from 0.
     fn sum_of_averages(&mut self, x: Arg, y: Arg) -> Arg {
         const SHIFT: u32 = 7;
-        let (top, half) = (word(self.top()), word(self.counted(1 << (SHIFT - 1))));
+        let (top, half) = (word(self.simd.top()), word(self.counted(1 << (SHIFT - 1))));
         let (atype, btype) = (self.simd.atype, self.simd.btype);
         let signs = if atype == btype {
             let sum = self.add_sat(Type::S32, x, y);
             self.builder.lop3(sum, top, half, |sum, top, half| sum & top | half)
         } else {
             // Moved by half the range, the sum has a top bit unless it is negative.
-            let (x, y) = self.in_order(x, y);
-            let y = self.flipped(y, self.top());
+            let (x, y) = self.simd.in_order(x, y);
+            let y = self.flipped(y, self.simd.top());
             let sum = self.add_sat(Type::U32, x, y);
             self.builder.lop3(sum, top, half, |sum, top, half| !sum & top | half)
         };

@@ -5,7 +5,7 @@
 //! lane, decide everything that depends on the sign of lanes.
 //!
 //! Half of a lane's sum never leaves the lane, and its top bit is the carry: the sum is
-//! twice the bits in both operands, and the bits in one of them. `y - x` borrows where the sum
+//! twice the bits that both operands have, plus the bits that only one has. `y - x` borrows where the sum
 //! of `y` and the complement of `x` has no carry, so comparisons are carries, too.
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
@@ -20,7 +20,7 @@ pub(super) struct Means {
     pub(super) halves: bool,
     /// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
     pub(super) absdiff: bool,
-    /// Limits on the first of two halves, which follow from the second half.
+    /// Limits on the halves of the first operand, which follow from those of the second.
     pub(super) limits: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Finish {
     Accumulate,
 }
 
-/// A SIMD instruction without the names and the width of its types.
+/// A SIMD instruction without the names of its registers.
 pub(super) struct Simd {
     pub(super) kind: LaneOperation,
     pub(super) finish: Finish,
@@ -62,6 +62,21 @@ impl Simd {
 
     pub(super) fn lanes(&self) -> u32 {
         32 / self.bits
+    }
+
+    /// The same bits in every lane.
+    pub(super) fn each(&self, bits: u32) -> u32 {
+        (0..self.lanes()).fold(0, |word, at| word | bits << (at * self.bits))
+    }
+
+    /// The top bit of every lane.
+    pub(super) fn top(&self) -> u32 {
+        self.each(1 << (self.bits - 1))
+    }
+
+    /// The operands: the unsigned operand first.
+    pub(super) fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
+        if self.atype == Type::S32 { (y, x) } else { (x, y) }
     }
 
     /// All bits of the lanes in the mask.
@@ -224,16 +239,6 @@ fn table(holds: impl Fn(i32, i32, i32) -> bool) -> u8 {
 }
 
 impl Parallel {
-    /// The same bits in every lane.
-    fn each(&self, bits: u32) -> u32 {
-        (0..self.simd.lanes()).fold(0, |word, at| word | bits << (at * self.simd.bits))
-    }
-
-    /// The top bit of every lane.
-    fn top(&self) -> u32 {
-        self.each(1 << (self.simd.bits - 1))
-    }
-
     fn lut(&mut self, table: u8, x: Arg, y: Arg, z: Arg) -> Arg {
         self.builder.push(Opcode::Lop3(table), &[x, y, z])
     }
@@ -277,7 +282,7 @@ impl Parallel {
                     if finish == Finish::Accumulate {
                         return Some(self.count(flags, is_opposite));
                     }
-                    let ones = word(self.each(1));
+                    let ones = word(self.simd.each(1));
                     if is_opposite { self.builder.xor(flags, ones) } else { flags }
                 } else {
                     let holds = self.compare(compare, x, y);
@@ -363,7 +368,7 @@ impl Parallel {
     /// The sum (or difference) of each lane without its top bits, which cannot
     /// leave the lane: `(x & n) + (y & n)`, or `(x | h) - (y & n)`.
     fn inner(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
-        let (top, rest) = (word(self.top()), word(!self.top()));
+        let (top, rest) = (word(self.simd.top()), word(!self.simd.top()));
         let y = self.builder.and(y, rest);
         if subtract {
             let x = self.builder.or(x, top);
@@ -422,7 +427,7 @@ impl Parallel {
 
     /// The top bits in which the inner sum (or difference) differs from the lanes' own.
     fn flip(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
-        let top = word(self.top());
+        let top = word(self.simd.top());
         if subtract {
             self.builder.lop3(x, y, top, |x, y, h| !(x ^ y) & h)
         } else {
@@ -444,7 +449,7 @@ impl Parallel {
             return self.saturated_halves(subtract, x, y, dtype);
         }
         let Clamping { over, under, odd } = self.clamping(subtract, dtype);
-        let (top, rest) = (word(self.top()), word(!self.top()));
+        let (top, rest) = (word(self.simd.top()), word(!self.simd.top()));
         let t = self.inner(subtract, x, y);
         if over != 0 && under != 0 {
             // Top bits come from tables alone.
@@ -552,13 +557,13 @@ impl Parallel {
         }
     }
 
-    /// The difference of signed halves. The first halves are limited before.
+    /// The difference of signed halves. Those of the first operand are clamped before.
     fn limited_difference(&mut self, x: Arg, y: Arg) -> Arg {
         let (zero, s32) = (word(0), Type::S32);
         let negative = self.builder.push(Opcode::Min2(s32), &[y, zero]);
-        let most = self.builder.push(Opcode::Add2, &[negative, word(!self.top())]);
+        let most = self.builder.push(Opcode::Add2, &[negative, word(!self.simd.top())]);
         let positive = self.builder.push(Opcode::Max2(s32), &[y, zero]);
-        let least = self.builder.push(Opcode::Add2, &[positive, word(self.top())]);
+        let least = self.builder.push(Opcode::Add2, &[positive, word(self.simd.top())]);
         let x = self.builder.push(Opcode::Min2(s32), &[x, most]);
         let x = self.builder.push(Opcode::Max2(s32), &[x, least]);
         self.halves(true, x, y)
@@ -576,7 +581,7 @@ impl Parallel {
             })
         };
         let (over, under) = (whole(over), whole(under));
-        let (top, rest) = (word(self.top()), word(!self.top()));
+        let (top, rest) = (word(self.simd.top()), word(!self.simd.top()));
         if over == 0 || under == 0 {
             let outside = self.lut(over | under, x, y, sum);
             let outside = self.spread(outside);
@@ -609,7 +614,7 @@ impl Parallel {
     /// Half of the sum of `y` and the complement of `x`. The top bit is set where `x < y`
     /// holds, both being read as a type.
     fn less(&mut self, x: Arg, y: Arg, ty: Type) -> Arg {
-        let (ones, top) = (word(self.each(1)), word(self.top()));
+        let (ones, top) = (word(self.simd.each(1)), word(self.simd.top()));
         let both = match ty {
             Type::U32 => self.builder.lop3(x, y, y, |x, y, _| !x & y),
             // The top bits of signed lanes count the other way round.
@@ -622,7 +627,7 @@ impl Parallel {
     /// Half of the sum of `x` and `y`. The top bit is the carry.
     fn carry(&mut self, x: Arg, y: Arg) -> Arg {
         let both = self.builder.and(x, y);
-        let one = self.builder.lop3(x, y, word(self.each(1)), |x, y, ones| (x ^ y) & !ones);
+        let one = self.builder.lop3(x, y, word(self.simd.each(1)), |x, y, ones| (x ^ y) & !ones);
         self.half(both, one)
     }
 
@@ -656,7 +661,7 @@ impl Parallel {
             Compare::Ge => self.is_less(x, y, atype, btype).not(),
             Compare::Le => self.is_less(y, x, btype, atype).not(),
             Compare::Eq | Compare::Ne => {
-                let rest = word(!self.top());
+                let rest = word(!self.simd.top());
                 let low = self.builder.lop3(x, y, rest, |x, y, n| (x ^ y) & n);
                 let carried = self.builder.add(low, rest);
                 let args = [carried, x, y];
@@ -683,13 +688,13 @@ impl Parallel {
     fn ones(&mut self, test: Test) -> Arg {
         let by = word(self.simd.bits - 1);
         if let Some([x, y]) = test.of_two() {
-            let top = word(self.top());
+            let top = word(self.simd.top());
             let bits = self.lut(test.table & 0xaa, x, y, top);
             return self.builder.push(Opcode::Shr(Type::U32), &[bits, by]);
         }
         let bits = self.word(test);
         let bits = self.builder.push(Opcode::Shr(Type::U32), &[bits, by]);
-        self.builder.and(bits, word(self.each(1)))
+        self.builder.and(bits, word(self.simd.each(1)))
     }
 
     /// `c` plus the number of lanes in the mask where a test holds.
@@ -726,7 +731,7 @@ impl Parallel {
 
     /// 1 in each half that is not 0.
     fn least_one(&mut self, halves: Arg) -> Arg {
-        let ones = word(self.each(1));
+        let ones = word(self.simd.each(1));
         self.builder.push(Opcode::Min2(Type::U32), &[halves, ones])
     }
 
@@ -796,7 +801,9 @@ impl Parallel {
     /// Halves of one type clamped to the other type.
     fn clamped(&mut self, halves: Arg, to: Type) -> Arg {
         match to {
-            Type::S32 => self.builder.push(Opcode::Min2(Type::U32), &[halves, word(!self.top())]),
+            Type::S32 => {
+                self.builder.push(Opcode::Min2(Type::U32), &[halves, word(!self.simd.top())])
+            }
             Type::U32 => self.builder.push(Opcode::Max2(Type::S32), &[halves, word(0)]),
         }
     }
@@ -806,7 +813,7 @@ impl Parallel {
         if self.simd.atype == Type::U32 {
             return (x, y);
         }
-        let top = word(self.top());
+        let top = word(self.simd.top());
         (self.builder.xor(x, top), self.builder.xor(y, top))
     }
 
@@ -848,14 +855,9 @@ impl Parallel {
         Some(self.builder.push(differences, &[x, y, self.inputs[2]]))
     }
 
-    /// The operands: the unsigned operand first.
-    fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
-        if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
-    }
-
     /// Absolute differences of an unsigned and a signed lane, without their ninth bit.
     fn mixed_absdiff(&mut self, x: Arg, y: Arg) -> Arg {
-        let (x, y) = self.in_order(x, y);
+        let (x, y) = self.simd.in_order(x, y);
         // As in `unsigned_saturated`, both being read as unsigned lanes.
         let less = self.less(x, y, Type::U32);
         let less = self.spread(less);
@@ -866,13 +868,13 @@ impl Parallel {
         // small.
         let amount =
             self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
-        let ones = word(self.each(1));
+        let ones = word(self.simd.each(1));
         let rest = self.builder.lop3(less, negative, ones, |less, neg, one| less & neg & one);
         self.builder.add(amount, rest)
     }
 
     fn average(&mut self, x: Arg, y: Arg) -> Results {
-        let (ones, top) = (word(self.each(1)), word(self.top()));
+        let (ones, top) = (word(self.simd.each(1)), word(self.simd.top()));
         if self.simd.atype == Type::U32 {
             // x + y = 2 (x & y) + (x ^ y). Rounded up, an odd sum adds its 1 to an even (x & y).
             let half = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
@@ -893,8 +895,8 @@ impl Parallel {
 
     /// Averages of an unsigned and a signed lane, wrapped or clamped to a type.
     fn mixed_average(&mut self, x: Arg, y: Arg, saturate: Option<Type>) -> Arg {
-        let (x, y) = self.in_order(x, y);
-        let (top, rest) = (word(self.top()), word(!self.top()));
+        let (x, y) = self.simd.in_order(x, y);
+        let (top, rest) = (word(self.simd.top()), word(!self.simd.top()));
         let (half, up) = self.mixed_halves(x, y);
         // A negative lane is its unsigned bits less twice the top bit, so half a sum loses the top
         // bit.
@@ -918,8 +920,8 @@ impl Parallel {
     /// `c` plus averages of unsigned and signed lanes. Each is exact in its lane with a quarter
     /// of the lane's range added, as solvers do not see through sums in which lanes meet.
     fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
-        let (x, y) = self.in_order(x, y);
-        let (ones, top) = (word(self.each(1)), word(self.top()));
+        let (x, y) = self.simd.in_order(x, y);
+        let (ones, top) = (word(self.simd.each(1)), word(self.simd.top()));
         // As in `average`, with the signed lane moved up by half the range.
         let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
         let half = self.builder.lop3(differ, ones, ones, |d, one, _| d & !one);
@@ -942,7 +944,7 @@ impl Parallel {
     fn mixed_halves(&mut self, x: Arg, y: Arg) -> (Arg, Arg) {
         let by = word(self.simd.bits - 1);
         let half = self.carry(x, y);
-        let odd = self.builder.lop3(x, y, word(self.each(1)), |x, y, one| (x ^ y) & one);
+        let odd = self.builder.lop3(x, y, word(self.simd.each(1)), |x, y, one| (x ^ y) & one);
         let odd = self.builder.push(Opcode::Shl, &[odd, by]);
         // A sum with a negative lane is not negative if it has a carry.
         let up = self.builder.lop3(half, y, odd, |half, y, odd| (half | !y) & odd);
@@ -954,7 +956,7 @@ impl Parallel {
         if lanes.ty == dtype {
             return lanes.arg;
         }
-        let rest = word(!self.top());
+        let rest = word(!self.simd.top());
         if self.means.halves && self.simd.bits == 16 {
             return self.clamped(lanes.arg, dtype);
         }

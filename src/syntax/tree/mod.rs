@@ -307,6 +307,12 @@ impl<'t> Statement<'t> {
         &self.tree.tokens[entry.first as usize..end as usize]
     }
 
+    /// The span of [`head`](Self::head).
+    pub(crate) fn head_span(self) -> Span {
+        let head = self.head();
+        head[0].span().to(head[head.len() - 1].span())
+    }
+
     /// The index in [`Tree::all_statements`], for [`Tree::statement`].
     pub fn index(self) -> u32 {
         self.index

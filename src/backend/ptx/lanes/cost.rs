@@ -9,7 +9,7 @@ pub(in super::super) struct Count {
     pub(in super::super) instructions: u32,
     /// How many of the machine instructions may stand before a loop.
     pub(super) before_loop: u32,
-    /// The same weighted by throughput.
+    /// `instructions`, weighted by throughput.
     pub(in super::super) weight: u32,
 }
 

@@ -141,7 +141,6 @@ impl<'m> Steps<'m> {
         Some(self.names.len() - 1)
     }
 
-    /// The number of steps.
     pub(super) fn len(&self) -> usize {
         self.done.len()
     }
@@ -460,9 +459,8 @@ mod tests {
         program
     }
 
-    /// Pairs of words. For bytes: each pair of bytes in each lane, with three other pairs beside
-    /// it. For halves: edges with edges, and with many halves.
-    /// For bytes, each pair of bytes stands in one lane.
+    /// Pairs of words. For bytes: each pair of bytes in one lane, beside three other pairs. For
+    /// halves: edges with edges, and with many halves.
     fn pairs(layout: Layout) -> Vec<[u32; 2]> {
         const EDGES: [u32; 12] =
             [0, 1, 2, 0x7f, 0xff, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xbfff, 0xfffe, 0xffff];

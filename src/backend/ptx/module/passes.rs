@@ -35,7 +35,7 @@ pub(super) struct Reading<'s, 'm> {
     pub(super) statements: &'m [VideoStatement],
     chains: Chains<'s>,
     ranges: Known<'m>,
-    /// The end of the last instructions that are known to be in no group.
+    /// No group starts before this offset: its instructions are cheaper alone.
     alone_to: u32,
 }
 

@@ -77,6 +77,7 @@ impl<'o> Rewriter<'o> {
     pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
         Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
     }
+
     pub(crate) fn options(&self) -> &RewriteOptions {
         self.options
     }
@@ -220,7 +221,7 @@ impl<'o> Rewriter<'o> {
         Some((known, own))
     }
 
-    /// The text for a sequence that takes the place of a chain.
+    /// The template of the block for a sequence.
     pub(super) fn block(&mut self, sequence: &Sequence, source: &str) -> Template {
         Template::block(sequence, self.fresh(source))
     }
@@ -231,7 +232,7 @@ struct Writer<'w, 's, W> {
     given: Given<'s>,
     places: Places,
     text: &'w mut String,
-    /// Called for each replacement.
+    /// Called for each video instruction, and for each other statement that is replaced.
     work: W,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Member<'m> {
     pub(super) copy: Option<Copy>,
 }
 
-/// The facts that members of a chain have in common, next to registers.
+/// The facts that members of a chain have in common, besides registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) primary: Primary,

@@ -51,7 +51,7 @@ pub(super) struct Chain {
 
 /// The parts that members read and another instruction reads, too. ptxas extracts such parts once.
 pub(super) enum Shared {
-    /// Other members read this many parts.
+    /// How often members read a part that another member has read.
     Here(u32),
     /// Other instructions may read all parts.
     Anywhere,
@@ -92,10 +92,11 @@ pub(super) enum Code {
 
 /// The most members of a sum of products: a word has this many bytes.
 const PRODUCTS: usize = 4;
+
 /// Finds chains in a text.
 pub(super) struct Chains<'s> {
     source: &'s str,
-    /// The end of the last instructions that should stay single.
+    /// No chain starts before this offset: its instructions are cheaper alone.
     alone_to: u32,
     pub(super) facts: Facts<'s>,
     /// Whether a SIMD instruction computes the same as its members, one after the other.

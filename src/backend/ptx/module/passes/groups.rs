@@ -52,7 +52,6 @@ pub(in super::super) fn outcomes(
     }
     let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
     for statement in &statements[..run.steps.len()] {
-        // Steps compute what the manual says, and so must ptxas.
         let known = rewriter.absorbed(statement, given);
         let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty()) else {
             // The sequence computes what the manual says. ptxas may compute something else for this

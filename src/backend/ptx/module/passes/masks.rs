@@ -124,7 +124,7 @@ mod tests {
     use crate::backend::ptx::Gate;
     use crate::video::Semantics;
 
-    /// A mask has all bits where a comparison holds, for each pair of bytes in each lane.
+    /// A mask has all bits where a comparison holds, for every third pair of bytes.
     #[test]
     fn masks_are_flags_times_all_bits() {
         let mut found = 0;

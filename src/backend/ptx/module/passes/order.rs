@@ -1,5 +1,5 @@
-//! Order: SIMD minima and maxima compare their sources in the direction of their neighbours, for
-//! common subexpressions.
+//! Order: SIMD minima and maxima compare their sources in the direction of their neighbours, so
+//! that ptxas finds common subexpressions.
 //!
 //! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. This
 //! is right because `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
@@ -72,13 +72,13 @@ fn should_exchange(
         // Without comparisons as results, extrema agree with the first extremum.
         None => before.last().is_some_and(|(is_same, _)| !is_same),
     };
-    // ptxas hoists what is the same in all rounds of a loop. There, common steps save nothing.
+    // ptxas hoists what is loop-invariant. There, common steps save nothing.
     let is_hoisted = |site: Site<'_>| own.pair.iter().all(|it| site.is_loop_invariant(it));
     should && !facts.at(statement).is_some_and(is_hoisted)
 }
 
-/// Whether a result is read only as the `c` of instructions that overwrite all of it. ptxas leaves such
-/// an instruction out.
+/// Whether a result is read only as the `c` of instructions that overwrite all of it. ptxas removes
+/// the instruction that computes such a result.
 fn is_unused(
     statement: &VideoStatement,
     statements: &[VideoStatement],

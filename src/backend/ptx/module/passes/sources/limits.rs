@@ -20,13 +20,13 @@ const LEAST: usize = 3;
 /// This many statements before and after an instruction may be in its loop.
 const NEAR_IN_LOOP: usize = 24;
 
-/// The assumed rounds of a loop. All rounds share the limits that stand before the loop.
-const ROUNDS: u32 = 16;
+/// The assumed iterations of a loop. All of them share the limits that stand before it.
+const ITERATIONS: u32 = 16;
 
 /// The number of neighbouring instructions, this one included, that subtract the same word from
 /// different words while nothing writes it: ptxas computes the word's limits once for all of them.
-/// 1 if there are fewer than three. If the word is the same in each round of a loop, its limits
-/// stand before the loop, and two instructions are enough.
+/// 1 if there are fewer than three. If the word is loop-invariant, its limits stand before the
+/// loop: two instructions are enough, and the answer is [`ITERATIONS`].
 pub(super) fn sharing(
     source: &str,
     statements: &[VideoStatement],
@@ -62,7 +62,7 @@ pub(super) fn sharing(
                 && before_loop(other) == Some(place)
         })
     });
-    if is_shared { ROUNDS } else { 1 }
+    if is_shared { ITERATIONS } else { 1 }
 }
 
 /// A difference of signed words or halves that saturates.
