@@ -9,7 +9,9 @@ mod comment;
 mod place;
 
 use crate::check::{CheckOptions, Dialect, Language};
-use crate::diagnostic::{Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector, RuleSet};
+use crate::diagnostic::{
+    Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector, RuleSet, Severity,
+};
 use crate::embed;
 use crate::hash::Map;
 use crate::lint::documented_only;
@@ -104,6 +106,8 @@ pub(super) struct Suppression {
     is_exact: bool,
     /// The offset where another code can be added, if it has a list of codes.
     pub(super) end: Option<u32>,
+    /// Whether it applies to an error: other rules do not judge what has errors.
+    is_at_error: bool,
 }
 
 struct Entry {
@@ -135,12 +139,14 @@ struct SuppressionGroup {
     covered: RuleSet,
     /// The custom rules that were asked for, and whether they are covered.
     custom: Vec<(Code, bool)>,
+    /// Whether they apply to an error.
+    is_at_error: bool,
 }
 
 impl SuppressionGroup {
     fn of(members: Vec<usize>) -> SuppressionGroup {
         let (asked, covered) = (RuleSet::NONE, RuleSet::NONE);
-        SuppressionGroup { members, asked, covered, custom: Vec::new() }
+        SuppressionGroup { members, asked, covered, custom: Vec::new(), is_at_error: false }
     }
 }
 
@@ -176,6 +182,8 @@ pub(crate) struct Suppressions {
     groups: Map<PlaceKey, SuppressionGroup>,
     /// Lines that have a suppression beside them, in order.
     beside: Vec<usize>,
+    /// Whether the text has an error that hides findings of the rules on names and flow.
+    hides_flow: bool,
     /// How many comparisons were made.
     steps: usize,
 }
@@ -213,7 +221,7 @@ impl Suppressions {
             }
         }
         beside.dedup();
-        Suppressions { list, index, language, wrong, groups, beside, steps: 0 }
+        Suppressions { list, index, language, wrong, groups, beside, hides_flow: false, steps: 0 }
     }
 
     /// Whether a finding is suppressed. Marks the suppressions as used.
@@ -248,9 +256,16 @@ impl Suppressions {
                 places.extend(lines.map(|line| PlaceKey::Of(SuppressionScope::Beside(*line))));
             }
         }
+        let is_malformed = matches!(diagnostic.code, Code::MalformedStatement | Code::UnknownWord);
+        self.hides_flow |= is_malformed || diagnostic.is_syntax_error();
+        let is_of_names = diagnostic.code.text().starts_with("V9") && !is_malformed;
+        let is_error = diagnostic.severity == Severity::Error && !is_of_names;
         // Every suppression that matches must be marked as used.
         let mut covered = false;
         for place in places {
+            if is_error && let Some(group) = self.groups.get_mut(&place) {
+                group.is_at_error = true;
+            }
             covered |= self.ask(place, diagnostic.code);
         }
         covered
@@ -297,9 +312,14 @@ impl Suppressions {
     /// [`cover`](Self::cover) before.
     pub(crate) fn complaints(&mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.wrong);
+        for member in self.groups.values().filter(|it| it.is_at_error).flat_map(|it| &it.members) {
+            self.list[*member].is_at_error = true;
+        }
         for suppression in &self.list {
             found.extend(suppression.blanket());
-            found.extend(suppression.unused(source, options));
+            if !suppression.is_at_error {
+                found.extend(suppression.unused(source, options, self.hides_flow));
+            }
         }
         found
     }
@@ -348,15 +368,21 @@ impl Suppression {
         )
     }
 
-    /// The finding on a comment with codes that suppress nothing.
-    fn unused(&self, source: &str, options: &CheckOptions) -> Option<Diagnostic> {
+    /// The finding on a comment with codes that suppress nothing. `hides_flow` tells whether
+    /// the text has an error that hides findings of the rules on names and flow.
+    fn unused(&self, source: &str, options: &CheckOptions, hides_flow: bool) -> Option<Diagnostic> {
         // A rule that is off does not show whether its suppression is needed.
         let asked = |code: &Code| {
             options.rules.contains(*code)
                 && (options.dialect == Dialect::Documented || !documented_only(*code))
         };
-        // Findings of V3 and V6 depend on the target, which may differ in another run.
-        let gated = |code: Code| ["V3", "V6"].contains(&&code.text()[..2]);
+        // Findings of V3 and V6 depend on the target, which may differ in another run. Syntax errors
+        // hide findings of V9.
+        let gated = |code: Code| match &code.text()[..2] {
+            "V3" | "V6" => true,
+            "V9" => hides_flow,
+            _ => false,
+        };
         // Custom rules run elsewhere, so their suppressions may be needed.
         let is_custom = |entry: &Entry| {
             options.custom_rules.iter().any(|rule| entry.matches(Code::Custom(rule)))

@@ -45,7 +45,7 @@ pub(super) enum CommandError {
     /// The file for a report is also an input.
     #[error("`{0}` is an input: the report cannot be written to it")]
     ReportOverInput(String),
-    #[error("`{0}` has no .target: name one, such as --target sm_90")]
+    #[error("`{0}` has no .target that vptx knows: name one, such as --target sm_90")]
     NoTarget(String),
     /// A file stays as it is.
     #[error("`{name}` is not changed: {why}")]

@@ -187,8 +187,9 @@ const WITHOUT_RESULT: &[&str] = &[
 /// Opcodes of which the modifiers or the operands tell what is written.
 const OTHERS: &[&str] = &["bar", "barrier", "call", "tcgen05", "wgmma"];
 
-/// Opcodes that ptxas 13.5 knows and the manual does not have. What they write is unknown.
-const UNDOCUMENTED: &[&str] = &["cctl", "cctlu", "spcompress", "spdecompress"];
+/// Other opcodes that ptxas 13.5 knows. What they write is unknown here.
+const UNDOCUMENTED: &[&str] =
+    &["cctl", "cctlu", "clmad", "fabric", "spcompress", "spdecompress", "trace"];
 
 /// All opcodes of the manual, without their modifiers.
 pub(crate) fn opcodes() -> impl Iterator<Item = &'static str> {

@@ -151,5 +151,7 @@ pub fn is_special_register(name: &str) -> bool {
             | "aggr_smem_size"
             | "dynamic_smem_size"
             | "current_graph_exec"
+            | "locality_domain_id"
+            | "locality_domain_supplemental_sm"
     )
 }

@@ -1,4 +1,4 @@
-//! V911: opcodes, modifiers and directives of ordinary statements that do not exist.
+//! V911: opcodes, modifiers, types, directives and attributes of functions that do not exist.
 
 use super::structure::{COMPARED, ModuleSubject, is_in_video};
 use crate::diagnostic::{Code, Diagnostic};
@@ -7,7 +7,7 @@ use crate::hash::Set;
 use crate::isa::PtxVersion;
 use crate::module::is_type;
 use crate::source::{Span, nearest};
-use crate::syntax::{DirectiveKind, StatementKind};
+use crate::syntax::{DirectiveKind, StatementKind, Token, attributes, types};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let source = subject.source();
@@ -37,6 +37,13 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             };
             found.push(diagnostic.statement(statement.head_span()));
         };
+        let mut declares = |ty: Option<&str>, words: &[Token]| {
+            let Some(ty) = ty.filter(|ty| types().all(|it| it != *ty)) else { return };
+            let word = words.iter().map(|it| it.span()).find(|it| it.text(source) == ty);
+            if let Some(word) = word {
+                push(word, "no variable has the type", "unknown type", near(ty, &mut types()));
+            }
+        };
         match statement.kind() {
             StatementKind::Instruction(it) if known.contains(it.opcode().text(source)) => {}
             StatementKind::Instruction(it) if is_in_video(subject.statements, it.mnemonic()) => {}
@@ -62,6 +69,22 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
                 // A type alone, `.b32;`, declares nothing, and is legal.
                 if !is_type(first.text(source)) {
                     push(first, "no statement starts with", "no opcode, no directive", None);
+                }
+            }
+            StatementKind::Declaration(it) => declares(it.ty(), it.words()),
+            StatementKind::Function(it) => {
+                for parameter in it.results().chain(it.parameters()) {
+                    declares(parameter.ty(), parameter.tokens());
+                }
+                for directive in it.directives() {
+                    let word = directive[0].span();
+                    let text = word.text(source);
+                    // ptxas may know others, as with modifiers.
+                    if attributes().all(|it| it != text)
+                        && let Some(near) = near(text, &mut attributes())
+                    {
+                        push(word, "functions have no", "unknown attribute", Some(near));
+                    }
                 }
             }
             _ => {}

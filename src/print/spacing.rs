@@ -281,7 +281,8 @@ impl<'a> Spacing<'a> {
     fn between(&self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
         // No space stands before the `:` of a label among data, or inside of `@@DWARF` of PTX 1.x.
         let is_joined = piece.is(b':') && !previous.is_dot() || previous.is(b'@');
-        let is_index = previous.is_ident() || previous.is(b']');
+        // The bank in `.const[2]` of PTX 2 has to follow at once.
+        let is_index = previous.is_ident() || previous.is(b']') || previous.text == ".const";
         match piece.kind {
             _ if is_joined => false,
             PieceKind::DOT if self.statement == StatementKind::Instruction => {

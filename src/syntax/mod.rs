@@ -48,7 +48,7 @@ pub use tree::{
     Operands, Parameter, Piece, PieceKind, Place, Statement, StatementKind, Statements, Tree,
     Visitor, parse,
 };
-pub(crate) use tree::{parse_function, parse_next};
+pub(crate) use tree::{attributes, parse_function, parse_next, types};
 
 // The reader of `check`, which skips the statements that `check` does not judge. It is public for
 // tests and fuzz targets only, and may change at any time.

@@ -545,11 +545,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.bare(bare, |reader, token| {
             let (name, span) = (token.span().text(reader.source), token.span());
             let target = name.parse::<Target>();
-            // Other words are options.
-            let is_target = name.starts_with("sm_") || name.starts_with("compute_");
+            let is_option = matches!(
+                name,
+                "," | "debug" | "map_f64_to_f32" | "texmode_independent" | "texmode_unified"
+            );
             let since = target.as_ref().ok().and_then(|target| target.known_since());
             let kind = match (since, reader.context.version) {
-                _ if !is_target => None,
+                _ if is_option => None,
                 (None, _) => Some(ProblemKind::UnknownTarget),
                 (Some(since), Some((version, at))) if version < since && version.is_known() => {
                     Some(ProblemKind::NewerTarget { since, version: at })

@@ -311,6 +311,8 @@ fn comments_stay_where_they_belong() {
             ".global .u32 t[2] = {\n    1, // one\n    2 /* two */\n};\n",
         ),
         ("/* a\r\n b */\r\nret;\r\n", "/* a\n b */\nret;\n"),
+        // ptxas takes a bank of PTX 2 only right behind its state space.
+        (".extern  .const[3]  .b8 c[];", ".extern .const[3] .b8 c[];\n"),
     ] {
         assert_eq!(formatted(before), after, "{before}");
         laws(before, before, &FormatOptions::default());

@@ -586,6 +586,11 @@ fn words_that_ptx_does_not_have_are_found() {
         ("mov.U32 d, a;", Some(".U32")),
         ("popc.b32 d, a;", None),
         ("cctl.invall;", None),
+        ("clmad.lo.u64 d, d, d, d;", None),
+        (".reg .i32 t;", Some(".i32")),
+        (".reg .b32 t; .reg .float f, g;", Some(".float")),
+        (".local .align 4 .v2 .bf16 t[2];", Some(".bf16")),
+        (".reg .f16x2 t; .shared .align 8 .b8 s[4];", None),
         ("shf.l.clamp.b32 d, a, a, 1;", None),
         ("ld.global.L2::64B.u32 d, [a];", None),
         // It resembles no modifier. vptx may not know all of them.
@@ -599,6 +604,24 @@ fn words_that_ptx_does_not_have_are_found() {
         // A later version may have it.
         assert_eq!(found(&text("9.9", other)), [], "{other}");
     }
+    // ptxas 13.5 refuses the same headers.
+    for (header, word) in [
+        (".entry k(.param .u33 p)", Some(".u33")),
+        (".func (.reg .int d) k(.reg .b32 a)", Some(".int")),
+        (".entry k() .maxtid 32", Some(".maxtid")),
+        (".entry k() .maxntid 4, 1 .minctapersm 1", Some(".minctapersm")),
+        (".func k() .noretrn", Some(".noretrn")),
+        (".entry k(.param .texref t) .maxntid 4 .minnctapersm 1 .pragma \"x\";", None),
+        (".entry k() .local_maxnreg 4", None),
+        (".func k(.param .align 8 .b8 p[8]) .noreturn", None),
+    ] {
+        let text =
+            format!("{HEAD}{header}\n{{\n.reg .b32 t;\nvadd.u32.u32.u32 t, 1, 2;\nret;\n}}\n");
+        let found = check(&text, &CheckOptions::default());
+        let found = found.iter().filter(|it| it.code == Code::UnknownWord);
+        let found: Vec<_> = found.map(|it| it.span.text(&text)).collect();
+        assert_eq!(found, Vec::from_iter(word), "{header}");
+    }
     let advice = |other: &str| {
         let found = check(&text("8.0", other), &CheckOptions::default());
         found.into_iter().find(|it| it.code == Code::UnknownWord).expect("a finding").help
@@ -606,6 +629,7 @@ fn words_that_ptx_does_not_have_are_found() {
     assert_eq!(advice("mv.b32 d, a;").as_deref(), Some("did you mean `mov`?"));
     assert_eq!(advice("qwertz.b32 d, a;"), None);
     assert_eq!(advice("ld.globl.b32 d, [a];").as_deref(), Some("did you mean `.global`?"));
+    assert_eq!(advice(".reg .u33 t;").as_deref(), Some("did you mean `.u32`?"));
     // The search for similar words ends; the findings of opcodes do not.
     for (other, count) in [("mv.b32 d, a;\n", 100), ("mov.b23 d, a;\n", 64)] {
         let found = check(&text("8.0", &other.repeat(100)), &CheckOptions::default());

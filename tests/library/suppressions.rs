@@ -66,6 +66,38 @@ fn useless_and_wrong_comments_are_found() {
     assert_eq!(left("ret; // see vptx: ignore[V501]"), [""; 0]);
 }
 
+/// Where an error is, other rules do not judge. So nothing tells whether a comment is needed there.
+#[test]
+fn comments_at_errors_may_be_needed() {
+    for comment in ["ignore[V501] why", "ignore[V501, V402]", "ignore-file[V501]"] {
+        for (statement, error) in [
+            ("vadd.u32.u32.sat d, a, b;", "V104"),
+            ("vsub.s32.s32.s32.sat d.b2, a.b2, b.b9, c;", "V206"),
+        ] {
+            let text = format!("{statement} // vptx: {comment}");
+            let found = left(&text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert!(found[0].starts_with(error), "{text}: {found:?}");
+            assert_eq!(left(&format!("// vptx: {comment}\n{statement}")).len(), 1, "{text}");
+        }
+        // An error elsewhere tells nothing about a comment at a statement.
+        let apart = left(&format!("vadd.u32.u32.sat d, a, b;\n\nret; // vptx: {comment}"));
+        assert_eq!(apart.len(), if comment.starts_with("ignore-file") { 1 } else { 2 });
+    }
+    // An error is suppressed itself.
+    assert_eq!(left("vadd.u32.u32.sat d, a, b; // vptx: ignore[V104, V501]"), [""; 0]);
+    // The rules on whole modules do not judge a text with errors.
+    let module = |other: &str| {
+        left(&format!(
+            ".version 8.0\n.target sm_90\n.func (.reg .b32 d) f(.reg .b32 a)\n{{\n.reg .b32 t;\n\
+             vadd.u32.u32.u32 t, a, 1; // vptx: ignore[V905]\n{other}\nmov.b32 d, a;\nret;\n}}\n"
+        ))
+    };
+    assert_eq!(module(""), [""; 0]);
+    assert_eq!(module("mov.b32 d a;"), ["V910 a"]);
+    assert_eq!(module("mov.b32 d, t;"), ["V801 V905"]);
+}
+
 #[test]
 fn removing_a_useless_comment_leaves_the_rest() {
     for (text, expected) in [

@@ -386,6 +386,17 @@ fn git_calls_the_driver() {
     fs::remove_file(here.join("gone.ptx")).unwrap();
     git(here, &["add", "--all"]);
     insta::assert_snapshot!(git(here, &["diff", "--cached"]));
+    // As the book says. A text with errors is shown as it is.
+    let page = include_str!("../../docs/differences.md");
+    let (_, command) = page.split_once("git config diff.ptx.textconv '").expect("the command");
+    let (command, _) = command.split_once("'\n").expect("its end");
+    git(here, &["config", "diff.ptx.textconv", command]);
+    git(here, &["commit", "--quiet", "--message", "two"]);
+    let log = git(here, &["log", "--patch", "--no-ext-diff"]);
+    assert!(log.contains("\n+junk [[[\n"), "{log}");
+    assert!(log.contains("\n+++ b/b c.ptx"), "{log}");
+    // The normal forms are equal.
+    assert_eq!(log.matches("\n+++ b/a.ptx").count(), 1, "{log}");
     // When git uses a pager, the driver's output has colours.
     let pair = ["diff", "--git", "a.ptx", "/dev/null", "0", "0", "b c.ptx", "1", "100644"];
     let paged = Command::new(env!("CARGO_BIN_EXE_vptx"))

@@ -143,7 +143,7 @@ impl Totals {
             return match self.counts.summary() {
                 // If a file could not be written, nothing is said about its findings.
                 Some(_) if !self.is_unwritten => {
-                    writeln!(out, "comments cannot suppress the remaining findings")
+                    writeln!(out, "for the remaining findings, no comments were written")
                 }
                 _ => Ok(()),
             };

@@ -31,8 +31,9 @@ const VECTORS: &[&str] = &[".v2", ".v4", ".v8"];
 /// Types of registers and variables. Those of a later PTX are not known.
 const TYPES: &[&str] = &[
     ".b8", ".b16", ".b32", ".b64", ".b128", ".u8", ".u16", ".u32", ".u64", ".s8", ".s16", ".s32",
-    ".s64", ".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64", ".pred",
+    ".s64", ".f16", ".f16x2", ".f32", ".f64", ".pred",
 ];
+const OPAQUE_TYPES: &[&str] = &[".texref", ".samplerref", ".surfref"];
 
 /// A word behind the parameters of a function, and how many numbers follow it.
 struct Attribute {
@@ -61,6 +62,20 @@ const OF_DEVICE_FUNCTIONS: &[Attribute] = &[
     attribute_with(".abi_preserve", 1, 1),
     attribute_with(".abi_preserve_control", 1, 1),
 ];
+
+/// Words behind the parameters of a function that the manual does not have. ptxas 13.5 takes them.
+const OTHER_ATTRIBUTES: &[&str] = &[".language", ".local_maxnreg", ".minperctamemory"];
+
+/// The types that variables, registers and parameters may have, with their dots.
+pub(crate) fn types() -> impl Iterator<Item = &'static str> {
+    TYPES.iter().chain(OPAQUE_TYPES).copied()
+}
+
+/// The words that may stand behind the parameters of a kernel or of a function, with their dots.
+pub(crate) fn attributes() -> impl Iterator<Item = &'static str> {
+    let own = OF_KERNELS.iter().chain(OF_DEVICE_FUNCTIONS).map(|it| it.name);
+    own.chain(OTHER_ATTRIBUTES.iter().copied()).chain([".pragma"])
+}
 
 /// The first place where some tokens are not what a grammar takes: the number of tokens left there,
 /// and what may stand there.

@@ -40,6 +40,7 @@ mod walk;
 
 pub use declaration::{Declaration, DeclaredName, Function, FunctionKind, Parameter};
 pub use directive::{Directive, DirectiveKind, Place};
+pub(crate) use grammar::{attributes, types};
 pub use instruction::{Address, Guard, Instruction, Offset, Operand, OperandKind, Operands};
 pub use trivia::{Piece, PieceKind};
 pub(super) use trivia::{pieces_before, pieces_behind};
