@@ -96,21 +96,17 @@ const ON_VIDEO: [(Code, FunctionRule); 2] =
 const ON_FUNCTIONS: [(Code, FunctionRule); 1] =
     [(Code::UnreachableStatement, unreachable_statement::find)];
 
-/// The rules on whole modules.
-fn codes() -> impl Iterator<Item = Code> {
-    let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| *code);
-    ON_NAMES.iter().flat_map(|(codes, _)| *codes).copied().chain(on_flow)
-}
-
-/// Whether any rule is on that needs the tree of a module or of an `asm` for all its findings.
+/// Whether any rule is on that reads the tree of a module or of an `asm`.
 pub(crate) fn wants_trees(rules: RuleSet) -> bool {
-    let mut only = codes().filter(|code| !CONSTANTS.contains(code));
-    only.any(|code| rules.contains(code)) || rules.contains(Code::AsmOutputUnwritten)
+    wants_structure(rules) || rules.contains(Code::AsmOutputUnwritten)
 }
 
-/// Whether any rule on whole modules is on.
+/// Whether any rule on whole modules is on. The rules on constants alone are not worth a tree.
 pub(crate) fn wants_structure(rules: RuleSet) -> bool {
-    codes().any(|code| rules.contains(code))
+    let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
+    let on_names = on_names.filter(|code| !CONSTANTS.contains(code));
+    let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);
+    on_names.chain(on_flow).any(|code| rules.contains(*code))
 }
 
 /// The findings of the rules that are on, rule by rule.
