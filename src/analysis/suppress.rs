@@ -376,8 +376,8 @@ impl Suppression {
             options.rules.contains(*code)
                 && (options.dialect == Dialect::Documented || !documented_only(*code))
         };
-        // Findings of V3 and V6 depend on the target, which may differ in another run. Syntax errors
-        // hide findings of V9.
+        // Findings of V3 and V6 depend on the target, which may differ in another run. Syntax
+        // errors hide findings of V9.
         let gated = |code: Code| match &code.text()[..2] {
             "V3" | "V6" => true,
             "V9" => hides_flow,

@@ -14,8 +14,8 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs functions by name, by name without hashes, by body, by likeness, then by equal opcodes;
-    /// variables by name, then by declaration.
+    /// Pairs functions by name, by name without hashes, by body, by likeness, then by equal
+    /// opcodes; variables by name, then by declaration.
     pub(super) fn new<'s>(old: &Outline<'s>, new: &Outline<'s>, rough: &Rough) -> Pairs {
         let mut finder = Finder {
             old,

@@ -37,8 +37,8 @@
 //!
 //! Only instructions have numbers, in the order of the text; labels, declarations and directives
 //! have none. One table tells what an opcode reads and writes; an unknown opcode counts as reading
-//! and writing every name in the operands. A write under a guard predicate is partial: the register may
-//! keep its value.
+//! and writing every name in the operands. A write under a guard predicate is partial: the register
+//! may keep its value.
 
 mod blocks;
 mod dominators;

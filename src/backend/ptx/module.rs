@@ -33,8 +33,8 @@ pub struct RewriteOptions {
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
     pub all: bool,
-    /// Also rewrite several instructions together, where that is cheaper still. One SIMD instruction's
-    /// replacement takes the place of several scalar instructions that fill a word part by part or
+    /// Also rewrite several instructions together, where that is cheaper still. One SIMD
+    /// instruction's replacement takes the place of several scalar instructions that fill a word part by part or
     /// add to one sum. One block takes the place of several SIMD instructions on bytes or halves;
     /// lines of such a block may stand before the loop around it. An instruction profits from
     /// others: from a comparison or limits that it shares, from a `mov` that makes a source a

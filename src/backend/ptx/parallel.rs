@@ -5,8 +5,8 @@
 //! lane, decide everything that depends on the sign of lanes.
 //!
 //! Half of a lane's sum never leaves the lane, and its top bit is the carry: the sum is
-//! twice the bits that both operands have, plus the bits that only one has. `y - x` borrows where the sum
-//! of `y` and the complement of `x` has no carry, so comparisons are carries, too.
+//! twice the bits that both operands have, plus the bits that only one has. `y - x` borrows where
+//! the sum of `y` and the complement of `x` has no carry, so comparisons are carries, too.
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::ir::Input;
