@@ -2,7 +2,8 @@
 
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{PtxVersion, Target};
-use crate::source::{Span, UNDECODABLE};
+use crate::source::{Span, UNDECODABLE, nearest};
+use crate::syntax::declaration::DIRECTIVES;
 use crate::syntax::{
     ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Token,
     TokenKind, WantedStatement,
@@ -38,6 +39,26 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
                 .help("remove it, or add the `{` it belongs to")
         }
         ProblemKind::MissingSemicolon => missing_semicolon(span),
+        ProblemKind::UnknownDirective => {
+            let word = span.text(source);
+            let message = format!("no statement starts with `{word}`");
+            let diagnostic =
+                Diagnostic::new(Code::UnexpectedToken, span, message).label("unknown directive");
+            match nearest(word, DIRECTIVES.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(
+                    Applicability::Unsafe,
+                    format!("write `{near}`"),
+                    vec![Edit::replace(span, near)],
+                ),
+                None => diagnostic,
+            }
+        }
+        ProblemKind::Unexpected => {
+            let message = format!("`{}` cannot stand here", span.text(source));
+            Diagnostic::new(Code::UnexpectedToken, span, message)
+                .label("not a part of this directive")
+                .help("the head of a module is `.version 8.0`, `.target sm_90`, `.address_size 64`")
+        }
         ProblemKind::MissingName => {
             Diagnostic::new(Code::MissingName, span, "the function has no name")
                 .label("expected a name after it")

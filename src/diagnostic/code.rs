@@ -98,7 +98,7 @@ codes! {
     V003 UnclosedBrace "unclosed-brace" Error on [] "A `{` has no `}`",
     V004 StrayBrace "stray-brace" Error on [] "A `}` has no `{`",
     V005 MissingSemicolon "missing-semicolon" Error on [Unsafe] "A statement has no `;`",
-    V006 UnexpectedToken "unexpected-token" Error on [Unsafe] "A video instruction does not parse",
+    V006 UnexpectedToken "unexpected-token" Error on [Unsafe] "A video instruction or the head of a module does not parse",
     V007 InvalidCharacter "invalid-character" Error on [Safe, Unsafe] "A character that PTX does not use",
     V008 BinaryFile "binary-file" Error on [] "The input is not PTX text",
     V009 MalformedNumber "malformed-number" Error on [Unsafe] "A number in a form that PTX does not have",

@@ -3,8 +3,8 @@
 //! The rule ignores line breaks, as ptxas does. A directive that ptxas refuses ends where the next
 //! statement seems to start.
 
-use super::declaration::{Declaration, starts_declaration};
-use super::lexer::{TokenKind, is_word};
+use super::declaration::{DIRECTIVES, Declaration, starts_declaration};
+use super::lexer::{Token, TokenKind, is_word, is_word_start};
 
 /// How the next token relates to a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,11 @@ impl<'s> Directive<'s> {
         Directive::Bare(Bare { shape, last: Last::Start })
     }
 
+    /// Whether the directive belongs to the head of a module.
+    pub(crate) fn is_head(&self) -> bool {
+        matches!(self, Directive::Bare(bare) if bare.is_head())
+    }
+
     /// How the next token relates to the directive.
     pub(crate) fn step(&mut self, kind: TokenKind, text: &'s str) -> Step {
         match self {
@@ -161,10 +166,47 @@ impl Bare {
         })
     }
 
+    /// Whether the directive belongs to the head of a module.
+    pub(crate) fn is_head(self) -> bool {
+        matches!(self.shape, Shape::Number | Shape::Target)
+    }
+
     /// Whether something has to follow what was read.
     pub(crate) fn is_open(self) -> bool {
         !matches!(self.last, Last::Operand | Last::Label)
     }
+}
+
+/// How many tokens behind a directive of a module's head can neither belong to it nor start a
+/// statement, as in `.version 8,0` and `.target sm_90 sm_80`.
+pub(crate) fn misplaced(source: &str, tokens: impl Iterator<Item = Token>) -> usize {
+    // Whether the first token starts no statement. Words may start one, which ends with a `;`.
+    let mut is_certain = false;
+    let mut count = 0;
+    for token in tokens {
+        let text = token.span().text(source);
+        let behind = &source.as_bytes()[token.end() as usize..];
+        match token.kind() {
+            TokenKind::Dot if DIRECTIVES.contains(&text) || starts_declaration(text) => {
+                return count;
+            }
+            TokenKind::Dot
+                if count == 0 && !text[1..].starts_with(|it: char| it.is_ascii_digit()) =>
+            {
+                return 0;
+            }
+            // An opcode with a modifier.
+            TokenKind::Ident if matches!(behind, [b'.', next, ..] if is_word_start(*next)) => break,
+            TokenKind::Punct([b';' | b'{' | b'}' | b'@', 0])
+            | TokenKind::UnclosedComment
+            | TokenKind::UnclosedString => break,
+            kind => {
+                is_certain |= count == 0 && kind != TokenKind::Ident;
+                count += 1;
+            }
+        }
+    }
+    if is_certain { count } else { 0 }
 }
 
 /// The word that starts debug information of PTX 1.x.

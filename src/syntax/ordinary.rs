@@ -108,17 +108,17 @@ impl<'s> Ordinary<'s> {
         let mut braces = 0usize;
         loop {
             let FoundStop { stop, begun } = self.stops.next(at);
-            if begun.is_some() {
-                start = begun;
-                braces = 0;
+            let byte = self.bytes.get(stop).copied();
+            // A `;` inside of braces: another statement may start before the brace.
+            if braces > 0 && (begun.is_some() || byte == Some(b';')) {
+                return start;
             }
+            start = begun.or(start);
             at = stop;
-            let byte = self.bytes.get(at).copied();
             // Most statements have a line each.
             if byte == Some(b';') {
                 if self.bytes[at + 1..].starts_with(b"\n\t") && self.start(at + 3) == Start::Word {
                     start = Some(at + 1);
-                    braces = 0;
                     at += 4;
                     continue;
                 }

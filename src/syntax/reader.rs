@@ -3,8 +3,8 @@
 //! The reader skips most of a module as bytes. It hands over statements with wanted opcodes as
 //! tokens, together with their context.
 
-use super::declaration::{DIRECTIVES, Declaration, range_count};
-use super::directive::{Bare, Directive, Step, dwarf_end};
+use super::declaration::{DIRECTIVES, Declaration, range_count, starts_directive};
+use super::directive::{Bare, Directive, Step, dwarf_end, misplaced};
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
     Lexer, Token, TokenKind, blank_end, comment_end, is_word_start, line_end, skip_trivia,
@@ -69,6 +69,10 @@ pub enum ProblemKind {
     StrayBrace,
     /// A statement without `;` before a `}` or the end of the text.
     MissingSemicolon,
+    /// A directive that does not exist, without `;`.
+    UnknownDirective,
+    /// Something that cannot stand behind `.version`, `.target` or `.address_size`.
+    Unexpected,
     /// The header of a function without its name.
     MissingName,
     /// The text starts with a byte order mark; ptxas refuses it.
@@ -286,7 +290,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         } else if opcode == opcode_end || self.bytes[start] == b'%' {
             self.malformed(start);
         } else {
-            self.skip_statement(opcode_end.max(start + 1));
+            self.skip_statement("", opcode_end.max(start + 1));
         }
     }
 
@@ -313,7 +317,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             }
             last = (token.kind() == TokenKind::Ident).then(|| token.span().text(self.source));
         }
-        self.skip_statement(start);
+        self.skip_statement("", start);
     }
 
     fn wanted(&mut self, start: usize) {
@@ -405,14 +409,20 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.bytes.get(end) == Some(&b'.') && opcode && self.wants(at, end)
     }
 
-    /// Skips to after the `;` of a statement, from an offset inside it.
-    fn skip_statement(&mut self, from: usize) {
+    /// Skips to after the `;` of a statement, from an offset inside it. `directive` is the
+    /// statement's first word if that has a dot.
+    fn skip_statement(&mut self, directive: &str, from: usize) {
         let mut at = from;
         let mut braces = 0usize;
         loop {
             match self.next_stop(&mut at) {
                 Some(b';') => {
                     self.pos = at + 1;
+                    if braces > 0
+                        && let Some(cut) = self.cut(from, at)
+                    {
+                        self.cut_off(directive, from, cut);
+                    }
                     return;
                 }
                 Some(b'{') => braces += 1,
@@ -429,6 +439,41 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 }
             }
             at += 1;
+        }
+    }
+
+    /// Where another statement starts in a statement that has a `;` inside of braces: before a
+    /// directive outside of braces, or before a `{` with a directive behind it.
+    fn cut(&self, from: usize, end: usize) -> Option<usize> {
+        let mut lexer = Lexer::new(self.source, from);
+        let (mut depth, mut before) = (0usize, None);
+        loop {
+            let token = lexer.token().filter(|it| (it.end() as usize) < end)?;
+            match token.kind() {
+                TokenKind::Dot if starts_directive(token.span().text(self.source)) => {
+                    match before {
+                        Some(brace) => return Some(brace),
+                        None if depth == 0 => return Some(token.start() as usize),
+                        None => {}
+                    }
+                }
+                TokenKind::Punct([b'{', 0]) => depth += 1,
+                TokenKind::Punct([b'}', 0]) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            before = (depth == 1 && token.is(b'{')).then_some(token.start() as usize);
+        }
+    }
+
+    /// Ends a statement before the next one.
+    fn cut_off(&mut self, directive: &str, from: usize, cut: usize) {
+        self.pos = cut;
+        // An unknown directive may be one that has no `;`.
+        if directive.is_empty() || DIRECTIVES.contains(&directive) {
+            let last = self.last_token_end(from, cut);
+            self.problem(ProblemKind::MissingSemicolon, last, last);
+        } else {
+            self.problem(ProblemKind::UnknownDirective, from - directive.len(), from);
         }
     }
 
@@ -504,14 +549,34 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.pos = end;
         let first = &self.source[start..end];
         match Directive::new(first) {
-            Directive::Bare(bare) => match first {
-                ".version" => self.version(bare),
-                ".target" => self.target(bare),
-                _ => self.bare(bare, |_, _| {}),
-            },
+            Directive::Bare(bare) => {
+                match first {
+                    ".version" => self.version(bare),
+                    ".target" => self.target(bare),
+                    _ => self.bare(bare, |_, _| {}),
+                }
+                if bare.is_head() {
+                    self.behind_head();
+                }
+            }
             Directive::Section => self.section(),
             Directive::Declaration(declaration) => self.declaration(start, declaration),
-            Directive::Statement { .. } => self.skip_statement(end),
+            Directive::Statement { .. } => self.skip_statement(first, end),
+        }
+    }
+
+    /// Reports and skips what cannot stand behind a directive of a module's head.
+    fn behind_head(&mut self) {
+        let lexer = Lexer::new(self.source, self.pos);
+        let tokens = || {
+            let mut lexer = lexer.clone();
+            std::iter::from_fn(move || lexer.token())
+        };
+        let count = misplaced(self.source, tokens());
+        let mut misplaced = tokens().take(count).map(Token::span);
+        if let Some(span) = misplaced.next() {
+            self.pos = misplaced.last().unwrap_or(span).end as usize;
+            self.handler.problem(Problem { kind: ProblemKind::Unexpected, span });
         }
     }
 

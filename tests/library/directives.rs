@@ -5,11 +5,11 @@ use std::fs;
 use vptx::analysis::check;
 use vptx::backend::ptx::{RewriteError, RewriteOptions, rewrite};
 use vptx::check::CheckOptions;
-use vptx::diagnostic::RuleSet;
+use vptx::diagnostic::{RuleSet, Severity};
 use vptx::diff::diff;
 use vptx::isa::PtxVersion;
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
-use vptx::{Code, parse};
+use vptx::{Code, parse, syntax};
 
 fn errors_only() -> CheckOptions {
     CheckOptions::default().with_rules(RuleSet::ERRORS)
@@ -189,4 +189,87 @@ fn targets_go_with_versions_as_in_ptxas() {
     {
         assert!(!found(version, target), "{version} {target}");
     }
+}
+
+/// Heads of modules with one mistake, what `check` marks, and its code. ptxas 13.5 refuses each.
+const HEADS: &[(&str, &str, Code)] = &[
+    (".version 8,0\n.target sm_90\n.address_size 64", ",", Code::UnexpectedToken),
+    (".version v8.0\n.target sm_90\n.address_size 64", "v8", Code::UnexpectedToken),
+    (".version 8.0.1\n.target sm_90\n.address_size 64", ".1", Code::UnexpectedToken),
+    (".version \"8.0\"\n.target sm_90\n.address_size 64", "\"8.0\"", Code::UnexpectedToken),
+    (".version 8.0\n.target 90\n.address_size 64", "90", Code::UnexpectedToken),
+    (".version 8.0\n.target sm_90 sm_80\n.address_size 64", "sm_80", Code::UnexpectedToken),
+    (".version 8.0\n.target: sm_90\n.address_size 64", ":", Code::UnexpectedToken),
+    (".version 8.0\n.target sm_90\n.address_size = 64", "=", Code::UnexpectedToken),
+    (".version 8.0\n.target sm_90\n.address_size sixty", "sixty", Code::UnexpectedToken),
+    (".verison 8.0\n.target sm_90\n.address_size 64", ".verison", Code::UnexpectedToken),
+    (".version 8.0\n.taget sm_90\n.address_size 64", ".taget", Code::UnexpectedToken),
+    (".version 8.0\n.target sm_90\n.pragma \"nounroll\"", "", Code::MissingSemicolon),
+    (".version 8.0\n.target sm_90\nfoo", "foo", Code::UnexpectedToken),
+];
+
+#[test]
+fn a_mistake_in_the_head_hides_nothing_behind_it() {
+    let body = ".visible .entry k(.param .b64 p)\n{\n.reg .b32 a, b;\nmov.b32 a, 1;\n\
+                vadd.u32.u32.u32 b, a.h9, a;\nret;\n}\n";
+    for (head, marked, code) in HEADS {
+        let text = format!("{head}\n{body}");
+        let found = check(&text, &CheckOptions::default());
+        let errors: Vec<(Code, &str)> = found
+            .iter()
+            .filter(|it| it.severity == Severity::Error)
+            .map(|it| (it.code, it.span.text(&text)))
+            .collect();
+        assert_eq!(errors, [(*code, *marked), (Code::UnknownSelector, ".h9")], "{text}");
+        assert!(format(&text, &FormatOptions::default()).is_err(), "{text}");
+        // A tree has the kernel, too.
+        assert_eq!(syntax::parse(&text).functions().count(), 1, "{text}");
+    }
+}
+
+/// Nothing that is legal behind a head on the same line is taken for a part of it.
+#[test]
+fn modules_may_have_one_line() {
+    let heads = [
+        ".version 8.0 .target sm_90 .address_size 64 ",
+        ".version 8.0 .target sm_90, texmode_independent ",
+    ];
+    let rests = [
+        ".entry k() { ret; }",
+        ".global .align 4 .b32 t;",
+        ".align 4 .global .b32 t;",
+        ".func f() { ret; } .entry k() { ret; }",
+        "/* a comment */ .entry k() { L: ret; }",
+    ];
+    for head in heads {
+        for rest in rests {
+            let text = format!("{head}{rest}");
+            assert_eq!(codes(&text), [], "{text}");
+            assert_eq!(syntax::parse(&text).errors(), [], "{text}");
+        }
+    }
+    // Parts of a module are no module, but are read.
+    for part in ["vadd.u32.u32.u32 a, b, c;", "L: vadd.u32.u32.u32 a, b, c;", "bra L;", "ret;"] {
+        let text = format!(".version 8.0 .target sm_90 {part}");
+        assert!(!codes(&text).contains(&Code::UnexpectedToken), "{text}");
+        assert_eq!(syntax::parse(&text).errors(), [], "{text}");
+    }
+}
+
+/// A `;` inside of braces shows that another statement started before them.
+#[test]
+fn a_statement_without_an_end_takes_no_block_with_it() {
+    let function = |body: &str| {
+        format!(
+            ".version 8.0\n.target sm_90\n.entry k()\n{{\n.reg .b32 a;\nmov.b32 a, 1{body}\
+             vadd.u32.u32.u32 a, a, a;\nret;\n}}\n"
+        )
+    };
+    let text = function("\n{ .reg .b32 c; mov.b32 c, a; }\n");
+    assert_eq!(codes(&text), [Code::MissingSemicolon]);
+    let text = function(" { .reg .b32 c;\n\tmov.b32 c, a;\n\tadd.u32 c, c, c; } ");
+    assert_eq!(codes(&text), [Code::MissingSemicolon]);
+    // Here a brace is too much.
+    let text = function("{a, a;\n");
+    assert_eq!(codes(&text), [Code::MalformedStatement]);
 }

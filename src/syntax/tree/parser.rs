@@ -1,7 +1,7 @@
 //! Tokens to statements, in one pass.
 
-use super::super::declaration::DIRECTIVES;
-use super::super::directive::{Bare, Directive, Step, dwarf_end};
+use super::super::declaration::{DIRECTIVES, starts_directive};
+use super::super::directive::{Bare, Directive, Step, dwarf_end, misplaced};
 use super::super::grammar::Expected;
 use super::super::lexer::{Lexer, Token, TokenKind, comment_end, line_end, string_end};
 use super::declaration::groups;
@@ -14,9 +14,6 @@ use super::{
 use crate::source::{MAX_LEN, Span};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
-
-/// Directives that are also modifiers of opcodes.
-const ALSO_MODIFIERS: [&str; 6] = [".const", ".global", ".local", ".param", ".shared", ".weak"];
 
 /// Reads a text. Function bodies that do not touch the part are read as empty blocks.
 pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
@@ -458,8 +455,7 @@ impl<'t> Parser<'t> {
         if self.tokens[self.at - 1].end() == token.start() {
             return false;
         }
-        let word = self.word(token);
-        DIRECTIVES.contains(&word) && !ALSO_MODIFIERS.contains(&word)
+        starts_directive(self.word(token))
     }
 
     /// Reads up to the `;` of an instruction, or up to the token that cuts the instruction off.
@@ -479,7 +475,7 @@ impl<'t> Parser<'t> {
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 _ => {}
             }
-            let may_start = token.on_new_line() || token.kind() == TokenKind::Dot;
+            let may_start = token.on_new_line() || token.kind() == TokenKind::Dot || token.is(b'{');
             if may_start && self.cuts_off(token, start) {
                 break;
             }
@@ -493,13 +489,18 @@ impl<'t> Parser<'t> {
         self.error(ErrorKind::MissingSemicolon, Span::at(end));
     }
 
-    /// Whether the token starts another statement: a directive, or a word or a guard that is the
-    /// first of its line, if the token before it may end an instruction or a directive. No token
-    /// inside of a legal statement does so, even if the statement has several lines.
+    /// Whether the token starts another statement: a directive, a block that starts with one, or a
+    /// word or a guard that is the first of its line, if the token before it may end an instruction
+    /// or a directive. No token inside of a legal statement does so, even if the statement has
+    /// several lines.
     fn cuts_off(&mut self, token: Token, operands: usize) -> bool {
         let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
         match token.kind() {
             TokenKind::Dot => DIRECTIVES.contains(&self.word(token)),
+            // A block.
+            TokenKind::Punct([b'{', 0]) => self.peek_behind(1).is_some_and(|next| {
+                next.kind() == TokenKind::Dot && starts_directive(self.word(next))
+            }),
             _ if !token.on_new_line() => false,
             TokenKind::Punct([b'@', 0]) => may_end,
             TokenKind::Ident if may_end => {
@@ -525,7 +526,7 @@ impl<'t> Parser<'t> {
         let mut directive = Directive::new(self.word(token));
         // A prototype may have names behind a type, and behind a `)`.
         let is_prototype = self.word(token) == ".callprototype";
-        let (mut body, mut parens) = (false, 0usize);
+        let (mut body, mut parens, mut misplaced) = (false, 0usize, 0);
         let is_whole = loop {
             let Some(next) = self.peek() else {
                 let is_ended = match &directive {
@@ -564,6 +565,10 @@ impl<'t> Parser<'t> {
                     body = true;
                     break true;
                 }
+                Step::After if directive.is_head() => {
+                    misplaced = self.misplaced();
+                    break true;
+                }
                 Step::After => break true,
                 Step::Cut => {
                     self.missing_semicolon();
@@ -572,7 +577,10 @@ impl<'t> Parser<'t> {
             }
         };
         // A statement that is cut off has its error.
-        if is_whole {
+        if misplaced > 0 {
+            let kind = DirectiveKind::of(self.word(token));
+            self.require(first, self.at + 1, grammar::directive(kind));
+        } else if is_whole {
             self.require_grammar(&directive, first);
         }
         match directive {
@@ -599,8 +607,19 @@ impl<'t> Parser<'t> {
                     self.data();
                 }
                 self.add(EntryKind::Directive, first);
+                if misplaced > 0 {
+                    let rest = self.at;
+                    self.at += misplaced;
+                    self.add(EntryKind::Error, rest);
+                }
             }
         }
+    }
+
+    /// How many of the next tokens cannot stand behind a directive of a module's head.
+    fn misplaced(&mut self) -> usize {
+        let source = self.source;
+        misplaced(source, (0..).map_while(|ahead| self.peek_behind(ahead)))
     }
 
     /// Reports where a directive that starts at a token and ends here is no PTX.
