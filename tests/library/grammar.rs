@@ -100,6 +100,15 @@ fn places_of_instructions_are_whole() {
 }
 
 #[test]
+fn one_statement_is_one_instruction() {
+    for behind in [";", "ret;"] {
+        let text = format!("vadd.u32.u32.u32 d, a, b;{behind}");
+        let failure = parse_instruction(&text, &statement_tokens(&text)).unwrap_err();
+        assert_eq!(failure.left, statement_tokens(behind).len(), "{text}");
+    }
+}
+
+#[test]
 fn enumerated_sentences_are_accepted() {
     let grammar = grammar();
     let sentences = grammar.enumerate(ROOT, SAMPLES).expect("the samples make it finite");

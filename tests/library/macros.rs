@@ -119,6 +119,9 @@ fn directives_count_in_their_order() {
     assert_eq!(count(&[bad, "#if 0\n", "#undef T\n", good, end, &used]), 1);
     assert_eq!(count(&["#if 0\n", bad, &used, end]), 0);
     assert_eq!(count(&["#ifndef T\n", bad, end, &used]), 1);
+    // Only one of the branches has another definition.
+    assert_eq!(count(&[good, a, bad, or, end, &used]), 0);
+    assert_eq!(count(&[good, a, bad, end, &used]), 0);
 }
 
 #[test]

@@ -127,6 +127,13 @@ fn effects_happen_once_and_in_order() {
     // An operand is evaluated even if no result depends on it.
     let third = r#"asm("vadd4.u32.u32.u32 %0, %1, %1, %2;" : "=r"(d) : "r"(a), "r"(f(x)))"#;
     assert!(text(third).contains("(void)(f(x));"), "{}", text(third));
+    // A cast has no effects, and its operand stands where it is used. Other names with `<…>` may be
+    // those of functions.
+    let cast = |code: &str| {
+        text(&format!(r#"asm("vadd.u32.u32.u32 %0, %1, 1;" : "=r"(d) : "r"({code}))"#))
+    };
+    assert!(!cast("static_cast<int>(x)").contains("vptx_r_1"), "{}", cast("static_cast<int>(x)"));
+    assert!(cast("staticcast<int>(x)").contains("vptx_r_1"), "{}", cast("staticcast<int>(x)"));
     // The address of an output is taken before the other operands are evaluated.
     let moved = r#"asm("vadd.u32.u32.u32 %0, %2, 1; vadd.u32.u32.u32 %1, %2, 2;" : "=&r"(i), "=r"(v[i]) : "r"(a))"#;
     assert!(text(moved).contains("__typeof__(v[i]) *const vptx_r_1_at = &(v[i]);"));

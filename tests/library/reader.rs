@@ -537,6 +537,20 @@ fn missing_semicolons_are_reported_where_they_belong() {
     let text = "vadd.u32.u32.u32 d, a, b\nvsub.u32.u32.u32 d, a;\nvmin.u32.u32.u32 d, a, b";
     let found: Vec<Code> = run(text, Dialect::Ptxas).iter().map(|found| found.code).collect();
     assert_eq!(found, [Code::MissingSemicolon, Code::MissingOperand, Code::MissingSemicolon]);
+    // A comma may be the last token.
+    let text = "vadd.u32.u32.u32 d, a,\nvsub.u32.u32.u32 d, a.b9, a;";
+    let found = run(text, Dialect::Documented);
+    assert!(found.iter().any(|it| it.code == Code::UnknownSelector), "{found:?}");
+}
+
+#[test]
+fn floating_point_numbers_tell_their_length() {
+    for number in ["0f12", "0d12", "0d3FF0000000000000"] {
+        let text = format!("vadd.u32.u32.u32 d, {number}, a;");
+        let found = run(&text, Dialect::Documented);
+        let is_told = found.iter().any(|it| it.help.as_ref().is_some_and(|it| it.contains("`0d`")));
+        assert_eq!(is_told, number.len() == 4, "{found:?}");
+    }
 }
 
 /// All errors of a statement are reported, even if its `;` is missing.
@@ -688,6 +702,7 @@ const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vmad.u32.u32.u32 r.b0, s, t, r;", &[(Code::SelectorNotAllowed, ".b0")]),
     ("vadd2.u32.u32.u32 r.h01, s, t, r;", &[(Code::InvalidMask, ".h01")]),
     ("vadd.u32.u32.u32 r, 5.b0, t;", &[(Code::SelectorOnConstant, ".b0")]),
+    ("vadd.u32.u32.u32 r, 5.b9, t;", &[(Code::SelectorOnConstant, ".b9")]),
     ("vadd2.u32.u32.u32 r, s, 5, r;", &[(Code::ConstantNotAllowed, "5")]),
     ("vadd.u32.u32.u32 5, s, t;", &[(Code::ConstantNotAllowed, "5")]),
     ("vadd.u32.u32.u32 r, -s, t;", &[(Code::NegationNotAllowed, "-")]),

@@ -518,6 +518,8 @@ fn a_prototype_has_lines_as_it_likes() {
         let last = tree.all_statements().last().unwrap();
         assert_eq!(last.text(), ".reg .b32 c;");
     }
+    let text = ".func f() {\n.callprototype (.param .b32 _) _ (.param .b32 _)\n.reg .b32 c;\n}\n";
+    assert_eq!(parse(text).all_statements().last().unwrap().text(), ".reg .b32 c;");
 }
 
 #[test]

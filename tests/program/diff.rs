@@ -309,6 +309,16 @@ fn types_of_equal_width_can_be_ignored() {
     assert_eq!(run(&["--ignore-types", "old.ptx", "new.ptx"]), 0);
     assert_eq!(run(&["--ignore-types", "new.ptx", "signed.ptx"]), 1);
     assert_eq!(run(&["--ignore-types", "less.ptx", "signed_less.ptx"]), 1);
+    // The low half of a product does not depend on the signs, the high half and the whole do.
+    for (opcode, status) in [("mul.lo", 0), ("mul.hi", 1), ("mul.wide", 1), ("mad.hi", 1)] {
+        let text = |sign: char| {
+            let registers = if opcode.starts_with("mad") { "r, a, a, a" } else { "r, a, a" };
+            format!(".func f(.reg .b32 a, .reg .b64 r) {{\n{opcode}.{sign}32 {registers};\n}}\n")
+        };
+        folder.write("unsigned.ptx", text('u'));
+        folder.write("signed.ptx", text('s'));
+        assert_eq!(run(&["--ignore-types", "unsigned.ptx", "signed.ptx"]), status, "{opcode}");
+    }
 }
 
 #[test]

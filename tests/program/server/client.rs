@@ -15,6 +15,8 @@ pub(super) struct Client {
     pub(super) child: Child,
     output: BufReader<ChildStdout>,
     pub(super) requests: i32,
+    /// The numbers of the server's own requests.
+    asked: Vec<Value>,
     /// Messages of the server other than answers.
     beside: Vec<Value>,
     /// The capabilities that the server reports.
@@ -29,7 +31,8 @@ impl Client {
 
     fn of(mut child: Child) -> Client {
         let output = BufReader::new(child.stdout.take().unwrap());
-        Client { child, output, requests: 0, beside: Vec::new(), capabilities: Value::Null }
+        let (asked, beside) = (Vec::new(), Vec::new());
+        Client { child, output, requests: 0, asked, beside, capabilities: Value::Null }
     }
 
     pub(super) fn new(folder: &Path, capabilities: &Value, options: &Value) -> Client {
@@ -90,7 +93,12 @@ impl Client {
         }
         let mut text = vec![0; length];
         self.output.read_exact(&mut text).unwrap();
-        Some(serde_json::from_slice(&text).unwrap())
+        let message: Value = serde_json::from_slice(&text).unwrap();
+        if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
+            assert!(!self.asked.contains(id), "{message}");
+            self.asked.push(id.clone());
+        }
+        Some(message)
     }
 
     /// Sends a request; returns the whole response.

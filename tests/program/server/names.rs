@@ -157,6 +157,10 @@ fn renaming_leaves_legal_text() {
     assert_eq!(taken, "`%p` already has another meaning here");
     assert_eq!(module.renamed("$L1", 0, "a b").unwrap_err(), "`a b` is not a name");
     assert_eq!(module.renamed("ret", 0, "x").unwrap_err(), "there is no name here");
+    // Numbers follow the name of a range.
+    assert_eq!(module.renamed("%r<", 0, "%a b").unwrap_err(), "`%a b` is not a name");
+    let refused = module.renamed("%r<", 0, "%a1").unwrap_err();
+    assert!(refused.ends_with("and do not end with a digit"), "{refused}");
     let position = module.place("%r2", 0);
     let prepared = module.ask("prepareRename", &json!({ "position": position }));
     assert_eq!(prepared["placeholder"], "%r2");

@@ -104,6 +104,21 @@ impl Finder<'_> {
         self.add(whole, Change::Instead(kind, text));
     }
 
+    /// Whether the words are `a & m` and `b & !m`, so that `|` and `^` are the same.
+    fn are_disjoint(&self, left: &Expr, right: &Expr) -> bool {
+        let parts = |word: &Expr| -> Vec<&str> {
+            let Expr::Paren(inner) = word else { return Vec::new() };
+            let Expr::Binary(and) = &*inner.expr else { return Vec::new() };
+            if !matches!(and.op, BinOp::BitAnd(_)) {
+                return Vec::new();
+            }
+            [&and.left, &and.right].map(|part| &self.text[part.span().byte_range()]).into()
+        };
+        let (left, right) = (parts(left), parts(right));
+        let negates = |x: &str, y: &str| x.strip_prefix('!') == Some(y);
+        left.iter().any(|x| right.iter().any(|y| negates(x, y) || negates(y, x)))
+    }
+
     fn condition(&mut self, condition: &Expr) {
         // Literals are negated elsewhere.
         if !has_let(condition) && !matches!(condition, Expr::Lit(_)) {
@@ -170,7 +185,9 @@ fn is_left_out(attributes: &[syn::Attribute]) -> bool {
         syn::Meta::Path(path) => path.is_ident("test"),
         syn::Meta::List(list) => {
             let condition = list.tokens.to_string();
-            list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("not"))
+            let is_for_wasm = condition.contains("wasm") && !condition.contains("not");
+            list.path.is_ident("cfg")
+                && (condition == "test" || condition.starts_with("not") || is_for_wasm)
         }
         syn::Meta::NameValue(_) => false,
     })
@@ -279,7 +296,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
         if !has_let(&binary.left) && !has_let(&binary.right) {
             let (whole, part) = (binary.span().byte_range(), binary.op.span().byte_range());
-            for new in operators(&binary.op) {
+            let is_same = matches!(binary.op, BinOp::BitOr(_))
+                && self.are_disjoint(&binary.left, &binary.right);
+            for new in operators(&binary.op).iter().filter(|new| !is_same || **new != "^") {
                 self.replace("operator", whole.clone(), part.clone(), new);
             }
         }
