@@ -419,7 +419,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 Some(b';') => {
                     self.pos = at + 1;
                     if braces > 0
-                        && let Some(cut) = self.cut(from, at)
+                        && let Some(cut) = cut(self.source, from, at)
                     {
                         self.cut_off(directive, from, cut);
                     }
@@ -431,8 +431,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 stop => {
                     // A wanted statement, a `}` or the end of the text cuts the statement off.
                     self.pos = at;
-                    if stop.is_some() || !self.at_unclosed(from) {
-                        let last = self.last_token_end(from, at);
+                    if stop.is_some() || !at_unclosed(self.source, from) {
+                        let last = last_token_end(self.source, from, at);
                         self.problem(ProblemKind::MissingSemicolon, last, last);
                     }
                     return;
@@ -442,35 +442,12 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Where another statement starts in a statement that has a `;` inside of braces: before a
-    /// directive outside of braces, or before a `{` with a directive behind it.
-    fn cut(&self, from: usize, end: usize) -> Option<usize> {
-        let mut lexer = Lexer::new(self.source, from);
-        let (mut depth, mut before) = (0usize, None);
-        loop {
-            let token = lexer.token().filter(|it| (it.end() as usize) < end)?;
-            match token.kind() {
-                TokenKind::Dot if starts_directive(token.span().text(self.source)) => {
-                    match before {
-                        Some(brace) => return Some(brace),
-                        None if depth == 0 => return Some(token.start() as usize),
-                        None => {}
-                    }
-                }
-                TokenKind::Punct([b'{', 0]) => depth += 1,
-                TokenKind::Punct([b'}', 0]) => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            before = (depth == 1 && token.is(b'{')).then_some(token.start() as usize);
-        }
-    }
-
     /// Ends a statement before the next one.
     fn cut_off(&mut self, directive: &str, from: usize, cut: usize) {
         self.pos = cut;
         // An unknown directive may be one that has no `;`.
         if directive.is_empty() || DIRECTIVES.contains(&directive) {
-            let last = self.last_token_end(from, cut);
+            let last = last_token_end(self.source, from, cut);
             self.problem(ProblemKind::MissingSemicolon, last, last);
         } else {
             self.problem(ProblemKind::UnknownDirective, from - directive.len(), from);
@@ -481,28 +458,6 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn line_starts_wanted(&self, at: usize) -> bool {
         let at = blank_end(self.bytes, at);
         self.bytes.get(at).is_some_and(|&byte| is_word_start(byte)) && self.starts_wanted(at)
-    }
-
-    /// Whether the text ends inside a comment or string after `from`. The comment or string is
-    /// already reported, and explains a missing `;`.
-    fn at_unclosed(&self, from: usize) -> bool {
-        let mut lexer = Lexer::new(self.source, from);
-        std::iter::from_fn(|| lexer.token()).any(|token| {
-            matches!(token.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString)
-        })
-    }
-
-    /// End of the last token that ends at or before `end`.
-    fn last_token_end(&self, from: usize, end: usize) -> usize {
-        let mut lexer = Lexer::new(self.source, from);
-        let mut last = from;
-        while let Some(token) = lexer.token() {
-            if token.span().end as usize > end {
-                break;
-            }
-            last = token.span().end as usize;
-        }
-        last
     }
 
     /// Moves to the next byte of [`STOPS`] outside comments and strings, and
@@ -567,16 +522,9 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// Reports and skips what cannot stand behind a directive of a module's head.
     fn behind_head(&mut self) {
-        let lexer = Lexer::new(self.source, self.pos);
-        let tokens = || {
-            let mut lexer = lexer.clone();
-            std::iter::from_fn(move || lexer.token())
-        };
-        let count = misplaced(self.source, tokens());
-        let mut misplaced = tokens().take(count).map(Token::span);
-        if let Some(span) = misplaced.next() {
-            self.pos = misplaced.last().unwrap_or(span).end as usize;
-            self.handler.problem(Problem { kind: ProblemKind::Unexpected, span });
+        if let Some((first, end)) = misplaced_from(self.source, self.pos) {
+            self.pos = end as usize;
+            self.handler.problem(Problem { kind: ProblemKind::Unexpected, span: first });
         }
     }
 
@@ -754,7 +702,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     /// Ends a declaration at an offset, and reports its missing `;`.
     fn undelimited(&mut self, start: usize, end: usize) {
         self.pos = end;
-        let last = self.last_token_end(start, end);
+        let last = last_token_end(self.source, start, end);
         self.problem(ProblemKind::MissingSemicolon, last, last);
     }
 
@@ -795,4 +743,59 @@ fn modifiers_end(bytes: &[u8], mut at: usize) -> usize {
         at = word_end(bytes, at + 1);
     }
     at
+}
+
+/// Where another statement starts in a statement that has a `;` inside of braces: before a
+/// directive outside of braces, or before a `{` with a directive behind it.
+fn cut(source: &str, from: usize, end: usize) -> Option<usize> {
+    let mut lexer = Lexer::new(source, from);
+    let (mut depth, mut before) = (0usize, None);
+    loop {
+        let token = lexer.token().filter(|it| (it.end() as usize) < end)?;
+        match token.kind() {
+            TokenKind::Dot if starts_directive(token.span().text(source)) => match before {
+                Some(brace) => return Some(brace),
+                None if depth == 0 => return Some(token.start() as usize),
+                None => {}
+            },
+            TokenKind::Punct([b'{', 0]) => depth += 1,
+            TokenKind::Punct([b'}', 0]) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = (depth == 1 && token.is(b'{')).then_some(token.start() as usize);
+    }
+}
+
+/// Whether the text ends inside a comment or string after `from`. The comment or string is
+/// already reported, and explains a missing `;`.
+fn at_unclosed(source: &str, from: usize) -> bool {
+    let mut lexer = Lexer::new(source, from);
+    std::iter::from_fn(|| lexer.token())
+        .any(|token| matches!(token.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString))
+}
+
+/// End of the last token that ends at or before `end`.
+fn last_token_end(source: &str, from: usize, end: usize) -> usize {
+    let mut lexer = Lexer::new(source, from);
+    let mut last = from;
+    while let Some(token) = lexer.token() {
+        if token.span().end as usize > end {
+            break;
+        }
+        last = token.span().end as usize;
+    }
+    last
+}
+
+/// The first token from an offset on that cannot stand behind a directive of a module's head, and
+/// the offset after the last one.
+fn misplaced_from(source: &str, at: usize) -> Option<(Span, u32)> {
+    let lexer = Lexer::new(source, at);
+    let tokens = || {
+        let mut lexer = lexer.clone();
+        std::iter::from_fn(move || lexer.token())
+    };
+    let mut misplaced = tokens().take(misplaced(source, tokens())).map(Token::span);
+    let first = misplaced.next()?;
+    Some((first, misplaced.last().unwrap_or(first).end))
 }
