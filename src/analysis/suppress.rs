@@ -106,8 +106,6 @@ pub(super) struct Suppression {
     is_exact: bool,
     /// The offset where another code can be added, if it has a list of codes.
     pub(super) end: Option<u32>,
-    /// Whether it applies to an error: other rules do not judge what has errors.
-    is_at_error: bool,
 }
 
 struct Entry {
@@ -312,12 +310,14 @@ impl Suppressions {
     /// [`cover`](Self::cover) before.
     pub(crate) fn complaints(&mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.wrong);
-        for member in self.groups.values().filter(|it| it.is_at_error).flat_map(|it| &it.members) {
-            self.list[*member].is_at_error = true;
+        // Other rules do not judge what has errors.
+        let mut is_at_error = vec![false; self.list.len()];
+        for group in self.groups.values().filter(|it| it.is_at_error) {
+            group.members.iter().for_each(|member| is_at_error[*member] = true);
         }
-        for suppression in &self.list {
+        for (suppression, is_at_error) in self.list.iter().zip(is_at_error) {
             found.extend(suppression.blanket());
-            if !suppression.is_at_error {
+            if !is_at_error {
                 found.extend(suppression.unused(source, options, self.hides_flow));
             }
         }

@@ -32,6 +32,6 @@ pub use registers::{RegisterType, WordRegisters, WordType, is_special_register};
 pub use selector::{LaneWidth, Lanes, Mask, Part, Selector};
 #[doc(hidden)]
 pub use target::Feature;
-pub(crate) use target::Features;
+pub(crate) use target::{Features, TARGET_OPTIONS};
 pub use target::{InvalidTarget, Target};
 pub use version::{InvalidVersion, PtxVersion};

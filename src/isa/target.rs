@@ -200,6 +200,10 @@ impl Row {
     }
 }
 
+/// The words of `.target` other than architectures. The manual's section is "`.target`".
+pub(crate) const TARGET_OPTIONS: [&str; 4] =
+    ["debug", "map_f64_to_f32", "texmode_independent", "texmode_unified"];
+
 const NONE: Features = Features::NONE;
 const FERMI: Features = NONE.and(&[Feature::Video, Feature::NativeScalars]);
 const KEPLER: Features = FERMI.and(&[Feature::SimdVideo]);

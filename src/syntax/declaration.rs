@@ -264,6 +264,7 @@ pub(super) fn starts_directive(word: &str) -> bool {
 pub(crate) const DIRECTIVES: &[&str] = &[
     ".reg",
     ".loc",
+    ".loc_intermediate",
     ".pragma",
     ".local",
     ".shared",

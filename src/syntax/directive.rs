@@ -80,7 +80,7 @@ impl<'s> Directive<'s> {
         let shape = match first {
             ".version" | ".address_size" => Shape::Number,
             ".target" => Shape::Target,
-            ".loc" => Shape::Loc,
+            ".loc" | ".loc_intermediate" => Shape::Loc,
             ".file" => Shape::File,
             ".section" => return Directive::Section,
             _ if starts_declaration(first) => {
@@ -177,36 +177,38 @@ impl Bare {
     }
 }
 
-/// How many tokens behind a directive of a module's head can neither belong to it nor start a
+/// Whether a digit follows the dot of a word.
+fn is_decimal(word: &str) -> bool {
+    word.as_bytes().get(1).is_some_and(u8::is_ascii_digit)
+}
+
+/// The tokens behind a directive of a module's head that can neither belong to it nor start a
 /// statement, as in `.version 8,0` and `.target sm_90 sm_80`.
-pub(crate) fn misplaced(source: &str, tokens: impl Iterator<Item = Token>) -> usize {
-    // Whether the first token starts no statement. Words may start one, which ends with a `;`.
-    let mut is_certain = false;
-    let mut count = 0;
+#[inline(never)]
+pub(crate) fn misplaced(source: &str, tokens: &mut dyn Iterator<Item = Token>) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
     for token in tokens {
         let text = token.span().text(source);
         let behind = &source.as_bytes()[token.end() as usize..];
         match token.kind() {
             TokenKind::Dot if DIRECTIVES.contains(&text) || starts_declaration(text) => {
-                return count;
+                return found;
             }
-            TokenKind::Dot
-                if count == 0 && !text[1..].starts_with(|it: char| it.is_ascii_digit()) =>
-            {
-                return 0;
-            }
+            // A directive that does not exist, but not the `.1` in `8.0.1`.
+            TokenKind::Dot if found.is_empty() && !is_decimal(text) => break,
             // An opcode with a modifier.
             TokenKind::Ident if matches!(behind, [b'.', next, ..] if is_word_start(*next)) => break,
             TokenKind::Punct([b';' | b'{' | b'}' | b'@', 0])
             | TokenKind::UnclosedComment
             | TokenKind::UnclosedString => break,
-            kind => {
-                is_certain |= count == 0 && kind != TokenKind::Ident;
-                count += 1;
-            }
+            _ => found.push(token),
         }
     }
-    if is_certain { count } else { 0 }
+    // A word may start a statement, which ends with a `;`.
+    if found.first().is_some_and(|first| first.kind() == TokenKind::Ident) {
+        found.clear();
+    }
+    found
 }
 
 /// The word that starts debug information of PTX 1.x.

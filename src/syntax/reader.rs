@@ -12,7 +12,7 @@ use super::lexer::{
 };
 use super::ordinary::{Ordinary, starts};
 use super::scope::{Context, SymbolKind};
-use crate::isa::{PtxVersion, Target};
+use crate::isa::{PtxVersion, TARGET_OPTIONS, Target};
 use crate::source::Span;
 
 /// Receives what the reader finds, in the order of the text.
@@ -304,6 +304,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// Skips a statement whose start fits no kind of statement. A statement with a wanted opcode is
     /// handed over instead, and fails to parse.
+    #[cold]
     fn malformed(&mut self, start: usize) {
         let mut lexer = Lexer::new(self.source, start);
         let mut last = None;
@@ -443,6 +444,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     }
 
     /// Ends a statement before the next one.
+    #[cold]
     fn cut_off(&mut self, directive: &str, from: usize, cut: usize) {
         self.pos = cut;
         // An unknown directive may be one that has no `;`.
@@ -522,9 +524,11 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// Reports and skips what cannot stand behind a directive of a module's head.
     fn behind_head(&mut self) {
-        if let Some((first, end)) = misplaced_from(self.source, self.pos) {
-            self.pos = end as usize;
-            self.handler.problem(Problem { kind: ProblemKind::Unexpected, span: first });
+        let mut lexer = Lexer::new(self.source, self.pos);
+        let misplaced = misplaced(self.source, &mut std::iter::from_fn(|| lexer.token()));
+        if let [first, ..] = &misplaced[..] {
+            self.pos = misplaced[misplaced.len() - 1].end() as usize;
+            self.handler.problem(Problem { kind: ProblemKind::Unexpected, span: first.span() });
         }
     }
 
@@ -558,10 +562,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.bare(bare, |reader, token| {
             let (name, span) = (token.span().text(reader.source), token.span());
             let target = name.parse::<Target>();
-            let is_option = matches!(
-                name,
-                "," | "debug" | "map_f64_to_f32" | "texmode_independent" | "texmode_unified"
-            );
+            let is_option = name == "," || TARGET_OPTIONS.contains(&name);
             let since = target.as_ref().ok().and_then(|target| target.known_since());
             let kind = match (since, reader.context.version) {
                 _ if is_option => None,
@@ -700,6 +701,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     }
 
     /// Ends a declaration at an offset, and reports its missing `;`.
+    #[cold]
     fn undelimited(&mut self, start: usize, end: usize) {
         self.pos = end;
         let last = last_token_end(self.source, start, end);
@@ -747,6 +749,7 @@ fn modifiers_end(bytes: &[u8], mut at: usize) -> usize {
 
 /// Where another statement starts in a statement that has a `;` inside of braces: before a
 /// directive outside of braces, or before a `{` with a directive behind it.
+#[cold]
 fn cut(source: &str, from: usize, end: usize) -> Option<usize> {
     let mut lexer = Lexer::new(source, from);
     let (mut depth, mut before) = (0usize, None);
@@ -768,6 +771,7 @@ fn cut(source: &str, from: usize, end: usize) -> Option<usize> {
 
 /// Whether the text ends inside a comment or string after `from`. The comment or string is
 /// already reported, and explains a missing `;`.
+#[cold]
 fn at_unclosed(source: &str, from: usize) -> bool {
     let mut lexer = Lexer::new(source, from);
     std::iter::from_fn(|| lexer.token())
@@ -775,6 +779,7 @@ fn at_unclosed(source: &str, from: usize) -> bool {
 }
 
 /// End of the last token that ends at or before `end`.
+#[cold]
 fn last_token_end(source: &str, from: usize, end: usize) -> usize {
     let mut lexer = Lexer::new(source, from);
     let mut last = from;
@@ -785,17 +790,4 @@ fn last_token_end(source: &str, from: usize, end: usize) -> usize {
         last = token.span().end as usize;
     }
     last
-}
-
-/// The first token from an offset on that cannot stand behind a directive of a module's head, and
-/// the offset after the last one.
-fn misplaced_from(source: &str, at: usize) -> Option<(Span, u32)> {
-    let lexer = Lexer::new(source, at);
-    let tokens = || {
-        let mut lexer = lexer.clone();
-        std::iter::from_fn(move || lexer.token())
-    };
-    let mut misplaced = tokens().take(misplaced(source, tokens())).map(Token::span);
-    let first = misplaced.next()?;
-    Some((first, misplaced.last().unwrap_or(first).end))
 }

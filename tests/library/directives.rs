@@ -273,3 +273,14 @@ fn a_statement_without_an_end_takes_no_block_with_it() {
     let text = function("{a, a;\n");
     assert_eq!(codes(&text), [Code::MalformedStatement]);
 }
+
+/// ptxas 13.5 accepts this; the manual does not have the directive.
+#[test]
+fn loc_intermediate_is_a_loc() {
+    let text = ".version 9.4\n.target sm_90\n.address_size 64\n.file 1 \"a.cu\"\n.entry k()\n{\n    \
+                .reg .b32 a;\n    .loc 1 2 3\n    .loc_intermediate 1 2 3\n    mov.b32 a, 1;\n    \
+                ret;\n}\n";
+    assert_eq!(syntax::parse(text).errors(), []);
+    assert_eq!(check(text, &CheckOptions::default().with_every_module(true)), []);
+    assert_eq!(format(text, &FormatOptions::default()).as_deref(), Ok(text));
+}

@@ -62,7 +62,6 @@ pub(super) fn read(
         entries,
         is_exact: list.is_exact,
         end: list.is_exact.then_some(list.end).flatten(),
-        is_at_error: false,
     })
 }
 

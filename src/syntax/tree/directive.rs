@@ -26,7 +26,8 @@ pub enum DirectiveKind {
     AddressSize,
     /// `.file 1 "a.cu", 2, 3`
     File,
-    /// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`
+    /// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`, and `.loc_intermediate 1 2 3` of
+    /// PTX 9.4
     Loc,
     /// `.section .debug_info { … }`
     Section,
@@ -65,7 +66,7 @@ impl DirectiveKind {
             ".target" => DirectiveKind::Target,
             ".address_size" => DirectiveKind::AddressSize,
             ".file" => DirectiveKind::File,
-            ".loc" => DirectiveKind::Loc,
+            ".loc" | ".loc_intermediate" => DirectiveKind::Loc,
             ".section" => DirectiveKind::Section,
             ".pragma" => DirectiveKind::Pragma,
             ".alias" => DirectiveKind::Alias,

@@ -619,7 +619,7 @@ impl<'t> Parser<'t> {
     /// How many of the next tokens cannot stand behind a directive of a module's head.
     fn misplaced(&mut self) -> usize {
         let source = self.source;
-        misplaced(source, (0..).map_while(|ahead| self.peek_behind(ahead)))
+        misplaced(source, &mut (0..).map_while(|ahead| self.peek_behind(ahead))).len()
     }
 
     /// Reports where a directive that starts at a token and ends here is no PTX.

@@ -185,16 +185,17 @@ impl<'t> Statement<'t> {
     }
 }
 
-struct Walker<'t, 'v, V> {
+struct Walker<'t, 'v> {
     tree: &'t Tree<'t>,
-    visitor: &'v mut V,
+    /// Each visitor of its own kind would compile the walk again.
+    visitor: &'v mut dyn Visitor<'t>,
     /// The next token to visit.
     next: usize,
     /// Whether the trivia before the next token is to be left out.
     is_first: bool,
 }
 
-impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
+impl<'t> Walker<'t, '_> {
     /// Visits the statements of some entries. There is no recursion, as blocks may nest deeply.
     fn entries(&mut self, first: u32, end: u32) {
         let mut open: Vec<Statement<'t>> = Vec::new();
