@@ -274,6 +274,18 @@ fn a_statement_without_an_end_takes_no_block_with_it() {
     assert_eq!(codes(&text), [Code::MalformedStatement]);
 }
 
+/// An instruction behind a directive that does not exist is read, and nothing takes the text.
+#[test]
+fn unknown_directives_hide_no_instruction() {
+    for directive in [".foo (a /", ".foo {", ".foo *"] {
+        let text = format!("{directive}\nvadd.u32.u32.u32 d, a, b;\n");
+        assert_eq!(codes(&text)[0], Code::MissingSemicolon, "{text}");
+        assert_eq!(syntax::parse(&text).video_instructions().count(), 1, "{text}");
+        assert!(normalize(&text, &NormalOptions::default()).is_err(), "{text}");
+        assert!(format(&text, &FormatOptions::default()).is_err(), "{text}");
+    }
+}
+
 /// ptxas 13.5 accepts this; the manual does not have the directive.
 #[test]
 fn loc_intermediate_is_a_loc() {

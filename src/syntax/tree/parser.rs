@@ -526,6 +526,7 @@ impl<'t> Parser<'t> {
         let mut directive = Directive::new(self.word(token));
         // A prototype may have names behind a type, and behind a `)`.
         let is_prototype = self.word(token) == ".callprototype";
+        let is_unknown = DirectiveKind::of(self.word(token)) == DirectiveKind::Unknown;
         let (mut body, mut parens, mut misplaced) = (false, 0usize, 0);
         let is_whole = loop {
             let Some(next) = self.peek() else {
@@ -548,10 +549,20 @@ impl<'t> Parser<'t> {
                 TokenKind::Punct([b')', 0]) => parens = parens.saturating_sub(1),
                 _ => {}
             }
-            if matches!(directive, Directive::Statement { braces: 0 })
-                && (parens == 0 || next.kind() != TokenKind::Dot)
-                && self.cuts_off(next, if is_prototype { self.at } else { first + 1 })
-            {
+            let is_cut = match directive {
+                // Whatever an unknown directive holds: an opcode starts no line of it.
+                Directive::Statement { .. }
+                    if is_unknown && next.on_new_line() && self.is_opcode(next) =>
+                {
+                    next.kind() == TokenKind::Ident
+                }
+                Directive::Statement { braces: 0 } => {
+                    (parens == 0 || next.kind() != TokenKind::Dot)
+                        && self.cuts_off(next, if is_prototype { self.at } else { first + 1 })
+                }
+                _ => false,
+            };
+            if is_cut {
                 self.missing_semicolon();
                 break false;
             }
