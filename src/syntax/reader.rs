@@ -160,8 +160,14 @@ struct Reader<'s, 'h, H> {
     tokens: Vec<Token>,
     /// Parameters of the current function header.
     parameters: Vec<(&'s str, SymbolKind<'s>, Span)>,
+    /// How many bytes were read again because a statement ended before them.
+    read_twice: usize,
     handler: &'h mut H,
 }
+
+/// The most bytes that are read again: a text may have many statements that seem to end far behind
+/// the next one.
+const MOST_READ_TWICE: usize = 1 << 24;
 
 /// Bytes at which skipping over a statement must stop and look.
 const STOPS: [bool; 256] = {
@@ -184,7 +190,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     ) -> Self {
         let bytes = source.as_bytes();
         let (tokens, parameters) = (Vec::new(), Vec::new());
-        Reader { source, bytes, pos, context, ordinary, tokens, parameters, handler }
+        let read_twice = 0;
+        Reader { source, bytes, pos, context, ordinary, tokens, parameters, read_twice, handler }
     }
 
     /// Reads to the end of the text.
@@ -420,8 +427,10 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 Some(b';') => {
                     self.pos = at + 1;
                     if braces > 0
+                        && self.read_twice < MOST_READ_TWICE
                         && let Some(cut) = cut(self.source, from, at)
                     {
+                        self.read_twice += at - cut;
                         self.cut_off(directive, from, cut);
                     }
                     return;

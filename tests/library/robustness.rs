@@ -232,6 +232,16 @@ fn one_long_line() {
     assert_eq!(codes(&commented), []);
 }
 
+/// A statement ends before each of the directives, and seems to end at the end of the text.
+#[test]
+fn statements_that_seem_to_end_far_away_take_no_time() {
+    for repeated in [".pragma x ", "x {.pragma ", "x {.pragma x "] {
+        let text = format!("x {}{{ ;", repeated.repeat(MANY));
+        assert!(codes(&text).contains(&Code::MissingSemicolon), "{repeated}");
+        assert!(!vptx::syntax::parse(&text).errors().is_empty(), "{repeated}");
+    }
+}
+
 /// What is closed does not count as depth.
 #[test]
 fn constants_may_have_any_number_of_terms() {
