@@ -314,7 +314,8 @@ impl Site<'_> {
 
     /// The end of the only instruction that writes a register that this instruction reads, if it
     /// stands outside of the loop around this instruction, and earlier in the text. What is
-    /// computed from the register is then the same in each round, and declarations there hold here.
+    /// computed from the register is then the same in each iteration, and declarations there hold
+    /// here.
     pub(super) fn before_loop(&self, register: &Register) -> Option<u32> {
         let Function { graph, instructions, loops, .. } = self.function;
         let inner = loops[graph.block_of(self.at)]?;
@@ -328,9 +329,9 @@ impl Site<'_> {
             .then_some(known.span.end)
     }
 
-    /// Whether a register that this instruction reads is known to hold the same word in all rounds
-    /// of the loop around this instruction: its definitions stand outside of the loop, or are SIMD
-    /// instructions that combine such words.
+    /// Whether a register that this instruction reads is known to hold the same word in all
+    /// iterations of the loop around this instruction: its definitions stand outside of the loop,
+    /// or are SIMD instructions that combine such words.
     pub(super) fn is_loop_invariant(&self, register: &Register) -> bool {
         let Function { graph, loops, .. } = self.function;
         let Some(inner) = loops[graph.block_of(self.at)] else { return false };

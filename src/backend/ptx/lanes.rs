@@ -59,9 +59,9 @@ impl Group {
         &self.lines
     }
 
-    /// For each of [`Group::lines`] that gives a word, the place among [`Group::inputs`] of the only
-    /// register that it depends on, if that has the same value in all rounds of the loop around the
-    /// sequence. The line then stands where the register is written, before the loop.
+    /// For each of [`Group::lines`] that gives a word, the place among [`Group::inputs`] of the
+    /// only register that it depends on, if that has the same value in all iterations of the loop
+    /// around the sequence. The line then stands where the register is written, before the loop.
     #[doc(hidden)]
     pub fn before_loop(&self) -> &[Option<u16>] {
         &self.before_loop
@@ -122,7 +122,7 @@ struct Uses {
     last: usize,
     /// The place of this step.
     place: usize,
-    /// Whether each source has the same value in all rounds of the loop around the steps.
+    /// Whether each source has the same value in all iterations of the loop around the steps.
     are_before_loop: [bool; 2],
     /// Whether another instruction does the same with the same values. ptxas computes their result
     /// once.
@@ -290,7 +290,7 @@ impl Run<'_> {
                 let start = |it: &VideoStatement| it.span.start;
                 match statements.binary_search_by_key(&reader, start) {
                     Ok(later) if later > place => step.uses.last = step.uses.last.max(later),
-                    // A reader in the next round of a loop counts as outside.
+                    // A reader in the next iteration of a loop counts as outside.
                     _ => step.uses.is_read_outside = true,
                 }
             }

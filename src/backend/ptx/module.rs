@@ -34,12 +34,12 @@ pub struct RewriteOptions {
     /// video instructions.
     pub all: bool,
     /// Also rewrite several instructions together, where that is cheaper still. One SIMD
-    /// instruction's replacement takes the place of several scalar instructions that fill a word part by part or
-    /// add to one sum. One block takes the place of several SIMD instructions on bytes or halves;
-    /// lines of such a block may stand before the loop around it. An instruction profits from
-    /// others: from a comparison or limits that it shares, from a `mov` that makes a source a
-    /// constant, and from results whose range is known. A product with 255 that makes a mask of a
-    /// comparison's flags becomes that comparison's mask.
+    /// instruction's replacement takes the place of several scalar instructions that fill a word
+    /// part by part or add to one sum. One block takes the place of several SIMD instructions on
+    /// bytes or halves; lines of such a block may stand before the loop around it. An instruction
+    /// profits from others: from a comparison or limits that it shares, from a `mov` that makes a
+    /// source a constant, and from results whose range is known. A product with 255 that makes a
+    /// mask of a comparison's flags becomes that comparison's mask.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -220,9 +220,9 @@ impl Rewritten<'_> {
 /// If its code is cheaper than theirs, this code takes the place of the last instruction, and the
 /// others are removed. Neighbouring SIMD instructions that cost less as one block on wider lanes
 /// become that block, in the place of one of them. Lines of the block that are the same in each
-/// round of a loop stand before the loop, right behind a statement. SIMD minima and maxima compare
-/// in the direction of their neighbours, and a register that always holds the same constant may
-/// become that constant. Scalar instructions without a guard, on results of others, may get a
+/// iteration of a loop stand before the loop, right behind a statement. SIMD minima and maxima
+/// compare in the direction of their neighbours, and a register that always holds the same constant
+/// may become that constant. Scalar instructions without a guard, on results of others, may get a
 /// sequence that holds only for the range of these results. A `mul.lo` that makes a mask of flags
 /// becomes the mask of their comparison.
 ///

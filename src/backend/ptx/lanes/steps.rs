@@ -55,7 +55,8 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
 #[derive(Clone)]
 struct Name<'m> {
     register: &'m Register,
-    /// Whether its value before the group is the same in all rounds of the loop around the group.
+    /// Whether its value before the group is the same in all iterations of the loop around the
+    /// group.
     is_before_loop: bool,
     /// Its value now, if a step has named it as a source or written it.
     value: Option<Value>,

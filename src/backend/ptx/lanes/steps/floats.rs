@@ -98,10 +98,10 @@ impl Source {
 }
 
 /// A shape that a source's numbers may have, and the machine instructions that bring them into this
-/// shape, in [`ROUNDS`] rounds of a loop.
+/// shape, in [`ROUNDS`] iterations of a loop.
 type Choice = (Shape, u32);
 
-/// The rounds of a loop that costs are counted for. Lines before the loop count once.
+/// The iterations of a loop that costs are counted for. Lines before the loop count once.
 const ROUNDS: u32 = 16;
 
 /// A sum or difference of numbers in these shapes.
@@ -130,7 +130,7 @@ impl Sum {
     }
 }
 
-/// An instruction for each of two words, in each round.
+/// An instruction for each of two words, in each iteration.
 const EACH: u32 = 2 * ROUNDS;
 
 fn lane(ty: Type) -> Range {

@@ -1,8 +1,8 @@
 //! Groups: neighbouring SIMD instructions become one sequence on wider lanes.
 //!
 //! Members may move over simple instructions that do not name their registers. Only results that
-//! others read are packed, and lines that are the same in each round stand before the loop. This is
-//! right because each step is exact on wider lanes (`lanes/steps.rs`). Proven by
+//! others read are packed, and lines that are the same in each iteration stand before the loop.
+//! This is right because each step is exact on wider lanes (`lanes/steps.rs`). Proven by
 //! `tests/library/lanes.rs` and by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::Cost;

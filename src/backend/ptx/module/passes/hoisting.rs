@@ -1,4 +1,4 @@
-//! Hoisting: lines of a block that are the same in each round of a loop stand before the loop.
+//! Hoisting: lines of a block that are the same in each iteration of a loop stand before the loop.
 //!
 //! These lines depend on one register alone. They move behind the statement that writes this
 //! register, and write registers of the function. This is right because no other definition reaches
