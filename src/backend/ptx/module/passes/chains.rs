@@ -2,8 +2,8 @@
 //! one SIMD instruction or one sum of products.
 //!
 //! This is right because the interpreter finds both programs equal for all inputs (`region/`), and
-//! only the next member reads an intermediate word (`facts.rs`). Proven by
-//! `tests/library/region.rs`, and by z3 in `cargo xtask prove-rewrites`.
+//! only the next member reads an intermediate word (`facts.rs`). Tested by
+//! `tests/library/region.rs`, and proven by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::{self, Cost};
 use super::super::super::region::{Chain, Code};

@@ -2,8 +2,8 @@
 //!
 //! Members may move over simple instructions that do not name their registers. Only results that
 //! others read are packed, and lines that are the same in each iteration stand before the loop.
-//! This is right because each step is exact on wider lanes (`lanes/steps.rs`). Proven by
-//! `tests/library/lanes.rs` and by z3 in `cargo xtask prove-rewrites`.
+//! This is right because each step is exact on wider lanes (`lanes/steps.rs`). Tested by
+//! `tests/library/lanes.rs`, and proven by z3 in `cargo xtask prove-rewrites`.
 
 use super::super::super::cost::Cost;
 use super::super::super::lanes;

@@ -2,7 +2,7 @@
 //!
 //! These lines depend on one register alone. They move behind the statement that writes this
 //! register, and write registers of the function. This is right because no other definition reaches
-//! the block, and lines have no effect but their results (`facts.rs`). Proven by
+//! the block, and lines have no effect but their results (`facts.rs`). Tested by
 //! `tests/library/{hoisting,lanes}.rs`.
 //!
 //! ptxas moves most lines of a single instruction itself. So only groups (`groups.rs`) and shared

@@ -4,7 +4,7 @@
 //! `vset4` gives 1 in each lane where a comparison holds. Programs multiply that by 255 for a mask.
 //! The sequence for the flags has the bit that fills each lane of the mask. ptxas leaves out flags
 //! that nothing reads. This is right because only simple instructions stand between comparison and
-//! product. Proven by `tests/library/masks.rs` and the test below.
+//! product. Tested by `tests/library/masks.rs` and the test below.
 
 use super::super::super::emit::Operands;
 use super::super::super::parallel::spreading;

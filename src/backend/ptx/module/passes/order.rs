@@ -2,7 +2,7 @@
 //! that ptxas finds common subexpressions.
 //!
 //! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. This
-//! is right because `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
+//! is right because `min(a, b)` is `min(b, a)`. Tested by `tests/library/order.rs`.
 
 use super::super::super::facts::{Facts, Site};
 use super::super::super::lanes::has_sums_of_halves;

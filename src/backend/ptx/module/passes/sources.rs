@@ -3,7 +3,7 @@
 //! share (`limits.rs`).
 //!
 //! This is right because the data flow finds all definitions that reach the instruction
-//! (`facts.rs`). Proven by `tests/library/{constants,ranges,limits,order}.rs`, and by z3 in
+//! (`facts.rs`). Tested by `tests/library/{constants,ranges,limits,order}.rs`, and proven by z3 in
 //! `cargo xtask prove-rewrites`.
 
 mod constants;
