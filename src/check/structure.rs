@@ -57,7 +57,7 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
             let message = format!("`{}` cannot stand here", span.text(source));
             Diagnostic::new(Code::UnexpectedToken, span, message)
                 .label("not a part of this directive")
-                .help("the head of a module is `.version 8.0`, `.target sm_90`, `.address_size 64`")
+                .help("a module starts like `.version 8.0 .target sm_90 .address_size 64`")
         }
         ProblemKind::MissingName => {
             Diagnostic::new(Code::MissingName, span, "the function has no name")

@@ -91,11 +91,6 @@ impl<'s> Directive<'s> {
         Directive::Bare(Bare { shape, last: Last::Start })
     }
 
-    /// Whether the directive belongs to the head of a module.
-    pub(crate) fn is_head(&self) -> bool {
-        matches!(self, Directive::Bare(bare) if bare.is_head())
-    }
-
     /// How the next token relates to the directive.
     pub(crate) fn step(&mut self, kind: TokenKind, text: &'s str) -> Step {
         match self {

@@ -67,7 +67,7 @@ pub enum ProblemKind {
     },
     /// `}` without `{`
     StrayBrace,
-    /// A statement without `;` before a `}` or the end of the text.
+    /// A statement without `;` before another statement, a `}` or the end of the text.
     MissingSemicolon,
     /// A directive that does not exist, without `;`.
     UnknownDirective,
@@ -165,8 +165,8 @@ struct Reader<'s, 'h, H> {
     handler: &'h mut H,
 }
 
-/// The most bytes that are read again: a text may have many statements that seem to end far behind
-/// the next one.
+/// The most bytes that are read again. In a hostile text, each statement may seem to end far behind
+/// the start of the next one.
 const MOST_READ_TWICE: usize = 1 << 24;
 
 /// Bytes at which skipping over a statement must stop and look.

@@ -269,7 +269,7 @@ fn a_statement_without_an_end_takes_no_block_with_it() {
     assert_eq!(codes(&text), [Code::MissingSemicolon]);
     let text = function(" { .reg .b32 c;\n\tmov.b32 c, a;\n\tadd.u32 c, c, c; } ");
     assert_eq!(codes(&text), [Code::MissingSemicolon]);
-    // Here a brace is too much.
+    // Here, there is a `{` too many.
     let text = function("{a, a;\n");
     assert_eq!(codes(&text), [Code::MalformedStatement]);
 }

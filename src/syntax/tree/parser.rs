@@ -550,11 +550,14 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
             let is_cut = match directive {
-                // Whatever an unknown directive holds: an opcode starts no line of it.
+                // No line of an unknown directive starts with an opcode.
                 Directive::Statement { .. }
-                    if is_unknown && next.on_new_line() && self.is_opcode(next) =>
+                    if is_unknown
+                        && next.on_new_line()
+                        && next.kind() == TokenKind::Ident
+                        && self.is_opcode(next) =>
                 {
-                    next.kind() == TokenKind::Ident
+                    true
                 }
                 Directive::Statement { braces: 0 } => {
                     (parens == 0 || next.kind() != TokenKind::Dot)
@@ -576,23 +579,20 @@ impl<'t> Parser<'t> {
                     body = true;
                     break true;
                 }
-                Step::After if directive.is_head() => {
-                    misplaced = self.misplaced();
+                Step::After => {
+                    let is_head = matches!(&directive, Directive::Bare(bare) if bare.is_head());
+                    misplaced = if is_head { self.misplaced() } else { 0 };
                     break true;
                 }
-                Step::After => break true,
                 Step::Cut => {
                     self.missing_semicolon();
                     break false;
                 }
             }
         };
-        // A statement that is cut off has its error.
-        if misplaced > 0 {
-            let kind = DirectiveKind::of(self.word(token));
-            self.require(first, self.at + 1, grammar::directive(kind));
-        } else if is_whole {
-            self.require_grammar(&directive, first);
+        // A statement that is cut off has its error. The first misplaced token is an error.
+        if is_whole {
+            self.require_grammar(&directive, first, self.at + misplaced.min(1));
         }
         match directive {
             Directive::Declaration(declaration) if declaration.is_header() => {
@@ -633,9 +633,8 @@ impl<'t> Parser<'t> {
         misplaced(source, &mut (0..).map_while(|ahead| self.peek_behind(ahead))).len()
     }
 
-    /// Reports where a directive that starts at a token and ends here is no PTX.
-    fn require_grammar(&mut self, directive: &Directive<'t>, first: usize) {
-        let end = self.at;
+    /// Reports where a directive is no PTX that has the tokens from `first` to before `end`.
+    fn require_grammar(&mut self, directive: &Directive<'t>, first: usize, end: usize) {
         match directive {
             Directive::Declaration(declaration) if declaration.is_header() => {
                 self.require(first, end, grammar::header);

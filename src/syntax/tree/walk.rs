@@ -187,7 +187,7 @@ impl<'t> Statement<'t> {
 
 struct Walker<'t, 'v> {
     tree: &'t Tree<'t>,
-    /// Each visitor of its own kind would compile the walk again.
+    /// A type parameter would compile the walk again for each visitor.
     visitor: &'v mut dyn Visitor<'t>,
     /// The next token to visit.
     next: usize,

@@ -98,11 +98,11 @@ impl Source {
 }
 
 /// A shape that a source's numbers may have, and the machine instructions that bring them into this
-/// shape, in [`ROUNDS`] iterations of a loop.
+/// shape, in all [`ITERATIONS`] of a loop.
 type Choice = (Shape, u32);
 
 /// The iterations of a loop that costs are counted for. Lines before the loop count once.
-const ROUNDS: u32 = 16;
+const ITERATIONS: u32 = 16;
 
 /// A sum or difference of numbers in these shapes.
 #[derive(Clone, Copy)]
@@ -131,7 +131,7 @@ impl Sum {
 }
 
 /// An instruction for each of two words, in each iteration.
-const EACH: u32 = 2 * ROUNDS;
+const EACH: u32 = 2 * ITERATIONS;
 
 fn lane(ty: Type) -> Range {
     Layout::Halves.lane(ty)
@@ -309,10 +309,10 @@ impl Steps<'_> {
         }
         let Name { value, is_before_loop, .. } = &self.names[name];
         let known = value.map_or(0, |value| value.shapes);
-        let rounds = if *is_before_loop { 1 } else { ROUNDS };
+        let iterations = if *is_before_loop { 1 } else { ITERATIONS };
         let cost = |shape: Shape, lines: u32| {
             let is_new = known & bit(ty, shape) == 0;
-            (shape, if is_new { lines * rounds } else { 0 })
+            (shape, if is_new { lines * iterations } else { 0 })
         };
         // Two lines take a word apart. A third line before them flips bits.
         let lines = |shape: Shape| if shape.flipped() == Some(0) { 2 } else { 3 };
