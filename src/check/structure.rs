@@ -54,10 +54,16 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
             }
         }
         ProblemKind::Unexpected => {
-            let message = format!("`{}` cannot stand here", span.text(source));
+            let word = span.text(source);
+            let message = format!("`{word}` cannot stand here");
+            let target = word.parse().ok().map(Target::sm).filter(|target| target.is_known());
             Diagnostic::new(Code::UnexpectedToken, span, message)
                 .label("not a part of this directive")
-                .help("a module starts like `.version 8.0 .target sm_90 .address_size 64`")
+                .help(match target {
+                    Some(target) => format!("the name of this target is `{target}`"),
+                    None => "a module starts like `.version 8.0 .target sm_90 .address_size 64`"
+                        .to_string(),
+                })
         }
         ProblemKind::MissingName => {
             Diagnostic::new(Code::MissingName, span, "the function has no name")

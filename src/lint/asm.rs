@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 
 use super::structure::{CONSTANTS, ModuleSubject, run_on_function};
 use super::{
-    asm_input_written, asm_output_read, asm_output_unwritten, asm_undeclared, malformed_statement,
-    missing_asm_operand, unknown_word,
+    asm_input_written, asm_output_read, asm_output_unwritten, asm_undeclared, malformed_operand,
+    malformed_statement, missing_asm_operand, unknown_word,
 };
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic};
@@ -141,6 +141,7 @@ pub(crate) fn run_asm_tree(
     }
     if rules.contains(Code::MalformedStatement) {
         malformed_statement::find_indexed(&subject, &mut found);
+        malformed_operand::find(&subject, &mut found);
     }
     if CONSTANTS.iter().any(|code| rules.contains(*code)) {
         malformed_statement::find_constants(&subject, &mut found);

@@ -157,6 +157,51 @@ pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
     }
 }
 
+/// Statements of functions that stand outside of functions; the first of several.
+pub(super) fn find_outside(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
+    let source = subject.source();
+    let (mut header, mut is_outside) = (None, false);
+    for statement in subject.tree.statements() {
+        let was_outside = std::mem::take(&mut is_outside);
+        let before = header.take();
+        let tokens = statement.tokens();
+        let what = match statement.kind() {
+            StatementKind::Function(it) if it.body().is_none() => {
+                header = Some(it);
+                continue;
+            }
+            StatementKind::Instruction(_) => "an instruction",
+            StatementKind::Label(_) => "a label",
+            StatementKind::Block(_) => "a block",
+            StatementKind::Directive(it) if it.kind().is_in_functions() => "a directive",
+            _ => continue,
+        };
+        is_outside = true;
+        if was_outside {
+            continue;
+        }
+        let place = match statement.kind() {
+            StatementKind::Instruction(it) => it.opcode(),
+            _ => tokens[0].span(),
+        };
+        let semicolon = before.and_then(|it| it.head().last()).filter(|it| it.is(b';'));
+        let diagnostic = match semicolon.map(|it| it.span()) {
+            Some(semicolon) if matches!(statement.kind(), StatementKind::Block(_)) => {
+                let message = "a `;` stands between a function and its body";
+                Diagnostic::new(Code::MalformedStatement, semicolon, message)
+                    .label("this ends a declaration without a body")
+                    .fix(Applicability::Unsafe, "remove the `;`", vec![Edit::remove(semicolon)])
+            }
+            _ => {
+                let message = format!("`{}` stands outside of functions", place.text(source));
+                Diagnostic::new(Code::MalformedStatement, place, message)
+                    .label(format!("{what} outside of functions"))
+            }
+        };
+        found.push(diagnostic.statement(statement.head_span()));
+    }
+}
+
 fn malformed(source: &str, error: &Error, expected: Expected, place: Span) -> Diagnostic {
     let text = error.span.text(source);
     let message = match text {

@@ -15,6 +15,7 @@ mod facts;
 mod ignored_selector;
 mod ignored_third_operand;
 mod lost_guard;
+mod malformed_operand;
 pub(crate) mod malformed_statement;
 mod missing_asm_operand;
 mod modifier_order;

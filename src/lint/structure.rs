@@ -1,8 +1,9 @@
 //! The rules on whole modules: on their names, and on the data flow of their functions.
 
 use super::{
-    malformed_statement, second_declaration, undeclared_name, unknown_word, unreachable_statement,
-    unread_result, unused_label, unused_parameter, unused_register, unwritten_source,
+    malformed_operand, malformed_statement, second_declaration, undeclared_name, unknown_word,
+    unreachable_statement, unread_result, unused_label, unused_parameter, unused_register,
+    unwritten_source,
 };
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
 use crate::flow::{Flow, NameAccess};
@@ -77,9 +78,11 @@ pub(super) const CONSTANTS: &[Code] = &[Code::MalformedNumber, Code::ConstantWit
 
 /// Rules on statements and names, for whole modules. Of an `asm`, some judge its own tree
 /// (`asm.rs`).
-const ON_NAMES: [(&[Code], ModuleRule); 8] = [
+const ON_NAMES: [(&[Code], ModuleRule); 10] = [
     (&[Code::UnknownWord], unknown_word::find),
     (&[Code::MalformedStatement], malformed_statement::find_indexed),
+    (&[Code::MalformedStatement], malformed_statement::find_outside),
+    (&[Code::MalformedStatement], malformed_operand::find),
     (CONSTANTS, malformed_statement::find_constants),
     (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),
     (&[Code::SecondDeclaration], second_declaration::find),

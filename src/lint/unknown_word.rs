@@ -1,4 +1,4 @@
-//! V911: opcodes, modifiers, types, directives and attributes of functions that do not exist.
+//! V911: opcodes, modifiers, types, directives and attributes that do not exist.
 
 use super::structure::{COMPARED, ModuleSubject, is_in_video};
 use crate::diagnostic::{Code, Diagnostic};
@@ -7,7 +7,9 @@ use crate::hash::Set;
 use crate::isa::PtxVersion;
 use crate::module::is_type;
 use crate::source::{Span, nearest};
-use crate::syntax::{DirectiveKind, StatementKind, Token, attributes, types};
+use crate::syntax::{DirectiveKind, StatementKind, Token, TokenKind, attributes, types};
+
+const ATTRIBUTES_OF_VARIABLES: [&str; 2] = [".managed", ".unified"];
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let source = subject.source();
@@ -71,7 +73,18 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
                     push(first, "no statement starts with", "no opcode, no directive", None);
                 }
             }
-            StatementKind::Declaration(it) => declares(it.ty(), it.words()),
+            StatementKind::Declaration(it) => {
+                declares(it.ty(), it.words());
+                let inside = it.words().iter().skip_while(|it| !it.is(b'('));
+                for word in inside.filter(|it| it.kind() == TokenKind::Dot).map(|it| it.span()) {
+                    let text = word.text(source);
+                    if !ATTRIBUTES_OF_VARIABLES.contains(&text)
+                        && let Some(near) = near(text, &mut ATTRIBUTES_OF_VARIABLES.into_iter())
+                    {
+                        push(word, "variables have no", "unknown attribute", Some(near));
+                    }
+                }
+            }
             StatementKind::Function(it) => {
                 for parameter in it.results().chain(it.parameters()) {
                     declares(parameter.ty(), parameter.tokens());

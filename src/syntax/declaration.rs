@@ -150,6 +150,8 @@ impl<'s> Declaration<'s> {
                 (self.space, self.ty, self.is_vector) = (text, "", false);
             }
             ".v2" | ".v4" | ".v8" => self.is_vector = true,
+            // Only `.attribute(…)` of a variable has parentheses.
+            _ if self.parens > 0 && !self.is_header() => {}
             _ if self.ty.is_empty() => self.ty = type_text(text),
             _ => {}
         }

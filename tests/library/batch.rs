@@ -123,6 +123,7 @@ fn forms_give_what_the_interpreter_gives() {
     let sources = [["a", "b"], ["a.b3", "b.h0"], ["a.h1", "b"], ["a", "b.b1"], ["a.h0", "b.h1"]];
     let lanes = [
         (" d, a, b, c", 2),
+        (" d.h1, a, b, c", 2),
         (" d.h1, a.h01, b, c", 2),
         (" d.h0, a.h31, b.h12, c", 2),
         (" d.h10, a, b.h20, c", 2),

@@ -5,7 +5,7 @@ use std::fs;
 use vptx::analysis::check;
 use vptx::backend::ptx::{RewriteError, RewriteOptions, rewrite};
 use vptx::check::CheckOptions;
-use vptx::diagnostic::{RuleSet, Severity};
+use vptx::diagnostic::{Diagnostic, RuleSet, Severity};
 use vptx::diff::diff;
 use vptx::isa::PtxVersion;
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
@@ -221,6 +221,9 @@ fn a_mistake_in_the_head_hides_nothing_behind_it() {
             .map(|it| (it.code, it.span.text(&text)))
             .collect();
         assert_eq!(errors, [(*code, *marked), (Code::UnknownSelector, ".h9")], "{text}");
+        let is_target =
+            |it: &Diagnostic| it.help.as_deref().is_some_and(|it| it.contains("`sm_90`"));
+        assert_eq!(found.iter().any(is_target), *marked == "90", "{text}");
         assert!(format(&text, &FormatOptions::default()).is_err(), "{text}");
         // A tree has the kernel, too.
         assert_eq!(syntax::parse(&text).functions().count(), 1, "{text}");

@@ -846,6 +846,12 @@ fn operands_are_those_of_the_constraints() {
 fn placeholders_of_another_language_are_found() {
     let cases = [
         (Language::Cuda, r#"asm("vmin.s32.s32.s32 %0, «%1», 0;" : "=r"(d) : "r"(a));"#, "$1"),
+        // It is not reported as an undeclared register as well.
+        (
+            Language::Cuda,
+            r#"asm("{.reg .b32 t; vmin.s32.s32.s32 t, «%1», 0; mov.b32 %0, t;}" : "=r"(d) : "r"(a));"#,
+            "$1",
+        ),
         (
             Language::Python,
             "tl.inline_asm_elementwise('vmin.s32.s32.s32 $0, «$1», 0;', '=r,r')",

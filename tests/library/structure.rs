@@ -514,7 +514,10 @@ fn checking_finds_the_syntax_errors_that_ptxas_has() {
             found
         };
         let is_legal = errors(&without, &every).is_empty();
-        assert!(row.verdict == Verdict::Passed || is_legal == (row.verdict == Verdict::Legal));
+        assert!(
+            row.verdict == Verdict::Passed || is_legal == (row.verdict == Verdict::Legal),
+            "{row:?}"
+        );
         let errors = errors(&with, &options);
         match row.verdict {
             Verdict::Legal => {
@@ -548,6 +551,94 @@ fn only_arrays_have_elements() {
     let comma = |text: &str| text.replace("t [a+8]", "t, [a+8]").replace("d [a]", "d, [a]");
     assert_eq!(fixed.text, comma(&text.replace("f[1]", "f")));
     assert_eq!(fixed.left, []);
+}
+
+/// ptxas 13.5: "Video selector is not allowed", or a syntax error.
+#[test]
+fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
+    let text = |statement: &str| {
+        format!(
+            "{HEAD}.func (.reg .b32 r) g(.reg .b32 x)\n{{\nmov.b32 r, x;\nret;\n}}\n\
+             .func (.reg .b32 d) f(.reg .b32 a)\n{{\n.reg .b32 t;\n.reg .b64 l;\n.reg .pred p;\n\
+             .reg .v2 .b32 v;\n.reg .v4 .f32 w;\n.reg .f32 s;\n{statement}\n\
+             vadd.u32.u32.u32 d, a.b1, 2;\nret;\n}}\n"
+        )
+    };
+    for (statement, word, help) in [
+        ("shl.b32 t, a.b1, 8;", ".b1", Some("`bfe.u32 d, a, 8, 8;` reads this byte")),
+        ("@!p add.s32 t, 1, a.h1;", ".h1", Some("`bfe.u32 d, a, 16, 16;` reads this half")),
+        ("mov.b32 t.b3, a;", ".b3", Some("`bfi.b32 d, value, d, 24, 8;` writes this byte of `d`")),
+        ("mov.u32 t, %laneid.b0;", ".b0", Some("`bfe.u32 d, %laneid, 0, 8;` reads this byte")),
+        ("add.u32 t.x, a, 1;", ".x", None),
+        ("setp.eq.u32 p, a.y, 1;", ".y", None),
+        ("mov.b32 t, _;", "_", Some("`_` discards a result")),
+        ("prefetch.global.L1 [_];", "_", Some("`_` discards a result")),
+        (
+            "add.u32 t, a|t, a;",
+            "a|t",
+            Some("`|` separates two results, which stand before all sources"),
+        ),
+        ("call t, g, (a);", "t", None),
+    ] {
+        let text = text(statement);
+        let mut errors = check(&text, &CheckOptions::default());
+        errors.retain(|it| it.severity == Severity::Error);
+        let [error] = &errors[..] else { panic!("{statement}: {errors:?}") };
+        assert_eq!(error.code, Code::MalformedStatement);
+        assert_eq!((error.span.text(&text), error.help.as_deref()), (word, help), "{statement}");
+        let at = error.statement.expect("a statement").text(&text);
+        assert!(statement.starts_with(at), "{at}");
+        // A comment with the code suppresses the finding.
+        let comment = text.replace(statement, &format!("{statement} // vptx: ignore[V910]"));
+        assert!(found(&comment).iter().all(|it| it.0 != Code::MalformedStatement));
+    }
+    for legal in [
+        "mov.b32 t, v.x; mov.b32 v.y, t; mov.f32 s, w.w; mov.f32 s, w.a;",
+        "mov.u32 t, %tid.x;",
+        "setp.eq.u32 _|p, a, 1; setp.eq.u32 p|_, a, 1; mov.b64 {_, t}, l;",
+        "shfl.sync.idx.b32 t|p, a, 1, 1, 1; match.all.sync.b32 t|_, a, 1;",
+        "call (t), g, (a); call (_), g, (1);",
+        "ld.global.v2.u32 {t, _}, [l]; atom.add.global.u32 _, [l], a;",
+    ] {
+        let text = text(legal);
+        let mut errors = check(&text, &CheckOptions::default());
+        errors.retain(|it| it.severity == Severity::Error);
+        assert_eq!(errors, [], "{legal}");
+    }
+    let fixed = fix(&text("call t, g, (a);"), &CheckOptions::default(), Applicability::Unsafe);
+    assert!(fixed.text.contains("\ncall (t), g, (a);\n"));
+}
+
+/// ptxas 13.5 reports a syntax error at each.
+#[test]
+fn statements_of_functions_stand_in_functions() {
+    let body = "{\n.reg .b32 t;\nvadd.u32.u32.u32 t, 1, 2;\nret;\n}\n";
+    for (before, after, word) in [
+        ("", "mov.b32 a, 1;\nmov.b32 b, 1;\n", Some("mov.b32")),
+        ("", "@p ret;\n", Some("ret")),
+        ("", "L:\n", Some("L")),
+        ("", "{ .reg .b32 x; }\n", Some("{")),
+        (".loc 1 1 1\n", "", Some(".loc")),
+        ("", "a: .callprototype _ ();\n", Some("a")),
+        ("", ".branchtargets a, b;\n", Some(".branchtargets")),
+        (".func g();\n{ ret; }\n", "", Some(";")),
+        (".func g(.reg .b32 x) .noreturn;\n", "", None),
+        (".extern .func g();\n", ".func g2();\n", None),
+        (".global .b32 x;\n.pragma \"nounroll\";\n.file 1 \"a\"\n", "", None),
+    ] {
+        let text = format!("{HEAD}{before}.func f()\n{body}{after}");
+        let mut errors = check(&text, &CheckOptions::default());
+        errors.retain(|it| it.code == Code::MalformedStatement);
+        let words: Vec<_> = errors.iter().map(|it| it.span.text(&text)).collect();
+        assert_eq!(words, Vec::from_iter(word), "{text}");
+        // A part of a module may be the body of a function.
+        let part = text.replace(".version 8.0\n", "");
+        assert!(part.len() < text.len());
+        assert!(found(&part).iter().all(|it| it.0 != Code::MalformedStatement), "{part}");
+    }
+    let text = format!("{HEAD}.func f();\n{body}");
+    let fixed = fix(&text, &CheckOptions::default(), Applicability::Unsafe);
+    assert!(fixed.text.starts_with(&format!("{HEAD}.func f()\n{{")) && fixed.left.is_empty());
 }
 
 #[test]
@@ -630,6 +721,8 @@ fn words_that_ptx_does_not_have_are_found() {
     assert_eq!(advice("qwertz.b32 d, a;"), None);
     assert_eq!(advice("ld.globl.b32 d, [a];").as_deref(), Some("did you mean `.global`?"));
     assert_eq!(advice(".reg .u33 t;").as_deref(), Some("did you mean `.u32`?"));
+    let attribute = ".global .attribute(.unified(1, 2), .mangaed) .b32 t;";
+    assert_eq!(advice(attribute).as_deref(), Some("did you mean `.managed`?"));
     // The search for similar words ends; the findings of opcodes do not.
     for (other, count) in [("mv.b32 d, a;\n", 100), ("mov.b23 d, a;\n", 64)] {
         let found = check(&text("8.0", &other.repeat(100)), &CheckOptions::default());
@@ -656,6 +749,8 @@ fn the_text_of_an_asm_is_ptx() {
         ("mv.u32 %0, %1; {}", words, Some((Code::UnknownWord, "mv"))),
         ("{} .rn.f32 %0, %1;", words, Some((Code::UnknownWord, ".rn"))),
         ("{} mov.ub32 %0, %1;", words, Some((Code::UnknownWord, ".ub32"))),
+        ("shl.b32 %0, %1.b1, 8; {}", words, Some((Code::MalformedStatement, ".b1"))),
+        ("{} mov.u32 %0, _;", words, Some((Code::MalformedStatement, "_"))),
         // Only the compiler knows the constants.
         ("ld.global.u32 %0, [%1+%2]; {}", "\"l\"(p), \"n\"(4)", None),
         ("{} mov.u32 %0, %1*%2;", "\"n\"(4), \"n\"(4)", None),

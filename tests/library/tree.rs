@@ -590,6 +590,7 @@ fn errors_are_all_found_where_they_are() {
     }
     let cases: &[(&str, &[(&str, &str)])] = &[
         ("add.s32 a, b, c\nsub.s32 d, e, f;", &[("MissingSemicolon", "")]),
+        ("add.s32 a, b, c\n@p ret;", &[("MissingSemicolon", "")]),
         ("{ ret }", &[("MissingSemicolon", "")]),
         (".pragma \"x\"\n.reg .b32 a 5;", &[("MissingSemicolon", ""), ("Unexpected", "5")]),
         ("ret; }", &[("StrayBrace", "}")]),

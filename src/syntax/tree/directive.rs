@@ -77,6 +77,17 @@ impl DirectiveKind {
             _ => DirectiveKind::Unknown,
         }
     }
+
+    /// Whether such a directive stands inside of functions only.
+    pub(crate) fn is_in_functions(self) -> bool {
+        matches!(
+            self,
+            DirectiveKind::Loc
+                | DirectiveKind::BranchTargets
+                | DirectiveKind::CallTargets
+                | DirectiveKind::CallPrototype
+        )
+    }
 }
 
 impl<'t> Directive<'t> {

@@ -27,7 +27,7 @@ pub(super) type Grammar = for<'t> fn(Input<'t>) -> Rest<'t>;
 const LINKAGE: &[&str] = &[".visible", ".extern", ".weak", ".common"];
 const SPACES: &[&str] =
     &[".reg", ".param", ".global", ".shared", ".local", ".const", ".tex", ".sreg"];
-const VECTORS: &[&str] = &[".v2", ".v4", ".v8"];
+const VECTORS: &[&str] = &[".v2", ".v4"];
 /// Types of registers and variables. Those of a later PTX are not known.
 const TYPES: &[&str] = &[
     ".b8", ".b16", ".b32", ".b64", ".b128", ".u8", ".u16", ".u32", ".u64", ".s8", ".s16", ".s32",
@@ -312,7 +312,7 @@ fn group(input: Input<'_>) -> Rest<'_> {
 
 fn ty(input: Input<'_>) -> Rest<'_> {
     let is_type = |text: &str| {
-        let others = [LINKAGE, SPACES, VECTORS, &[".align", ".attribute", ".ptr"]];
+        let others = [LINKAGE, SPACES, VECTORS, &[".align", ".attribute", ".ptr", ".v8"]];
         !others.iter().any(|words| words.contains(&text))
     };
     word(TokenKind::Dot, Expected::TYPE, is_type).map(drop).parse(input)

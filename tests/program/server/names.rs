@@ -278,7 +278,8 @@ end: ret;
     assert_eq!(module.client.end(), 0);
 }
 
-/// The tokens as text: each after its type, with a mark if it is a declaration.
+/// The tokens as text: each after its type, with a mark if it is a declaration, and another one if
+/// it is part of PTX.
 fn tokens(opened: &Opened, answer: &Value) -> Vec<String> {
     let legend = &opened.client.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"];
     let numbers: Vec<usize> =
@@ -294,7 +295,12 @@ fn tokens(opened: &Opened, answer: &Value) -> Vec<String> {
             }
             start += token[1];
             let text = String::from_utf16(&lines[line][start..start + token[2]]).unwrap();
-            let mark = if token[4] & 1 == 1 { "!" } else { "" };
+            let mark = match token[4] {
+                1 => "!",
+                // `readonly` and `defaultLibrary`.
+                6 => "*",
+                _ => "",
+            };
             format!("{}:{text}{mark}", legend[token[3]].as_str().unwrap())
         })
         .collect()
@@ -368,6 +374,17 @@ fn semantic_tokens_tell_names_from_words() {
             "comment:// c",
         ]
     );
+    assert_eq!(module.client.end(), 0);
+
+    // Only special registers are part of PTX, and none is if it is declared.
+    let text = ".func f()\n{\n.reg .u32 %tid;\nmov.u32 %tid, %laneid;\nmov.u32 %lane, 1;\n}\n";
+    let mut module = Opened::new(&folder, "d.ptx", "ptx", text);
+    let answer = module.ask("semanticTokens/full", &json!({}));
+    let variables: Vec<_> = tokens(&module, &answer)
+        .into_iter()
+        .filter_map(|it| Some(it.strip_prefix("variable:")?.to_string()))
+        .collect();
+    assert_eq!(variables, ["%tid!", "%tid", "%laneid*", "%lane"]);
     assert_eq!(module.client.end(), 0);
 
     // In C-like sources, only video instructions have tokens: other servers know the rest.
