@@ -4,7 +4,7 @@
 use super::structure::{ModuleSubject, is_in_video};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::Part;
-use crate::names::SymbolKind;
+use crate::names::{SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, Operands, StatementKind, Token, TokenKind};
 
@@ -87,8 +87,8 @@ fn foreign_selector(
 ) -> Option<Diagnostic> {
     let source = subject.source();
     let part = Part::from_text(selector.text(source));
-    let symbol = subject.names.use_of(name).and_then(|it| it.meaning());
-    let is_scalar = match symbol.map(|it| subject.names.symbol(it.symbol())) {
+    let meaning = subject.names.use_of(name).and_then(Use::meaning);
+    let is_scalar = match meaning.map(|it| subject.names.symbol(it.symbol())) {
         Some(symbol) => {
             let declaration = symbol.declaration.text(source);
             let is_vector = [".v2", ".v4"].iter().any(|word| declaration.contains(word));
@@ -105,7 +105,7 @@ fn foreign_selector(
             .then(|| diagnostic(format!("`{register}` is no vector")).label("a part of a vector"));
     };
     // Nothing is known of other names.
-    if symbol.is_some() && !is_scalar {
+    if meaning.is_some() && !is_scalar {
         return None;
     }
     let (start, length) = (part.shift(), part.width());
