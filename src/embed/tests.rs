@@ -44,6 +44,8 @@ fn statements_are_found_as_compilers_find_them() {
         r#"auto s = R"(asm("a"))"; auto t = LR"q(asm("a")")q"; asm("x");"#,
         r#"auto s = FOUR"(asm("a"))"; asm("x");"#,
         "#error don't\nasm(\"x\");",
+        // The directive without a word ends with its line.
+        "#\nasm(\"x\");",
         "// asm(\"a\") \\\n asm(\"a\")\nasm(\"x\"); /* asm(\"a\") */",
         r#"int x asm("x");"#,
         r#"asm(asm("x");"#,

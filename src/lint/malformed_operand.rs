@@ -9,11 +9,16 @@ use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, Operands, StatementKind, Token, TokenKind};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
-    for statement in subject.tree.all_statements() {
+    let mut judged = 0;
+    for pair in subject.tree.tokens().windows(2) {
+        let at = pair[0].span();
+        if !may_be_wrong(subject.source(), pair[0], pair[1]) || at.start < judged {
+            continue;
+        }
+        let Some(statement) = subject.tree.statement_at(at.start) else { continue };
+        judged = statement.head_span().end;
         let StatementKind::Instruction(instruction) = statement.kind() else { continue };
-        let is_judged = may_be_wrong(subject.source(), &instruction)
-            && !is_in_video(subject.statements, instruction.mnemonic());
-        if is_judged {
+        if !is_in_video(subject.statements, instruction.mnemonic()) {
             let before = found.len();
             on_instruction(subject, &instruction, found);
             for finding in &mut found[before..] {
@@ -23,16 +28,17 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether an operand has a selector, a `|` or a `_`, or the instruction is a call. Few have any.
-fn may_be_wrong(source: &str, instruction: &Instruction<'_>) -> bool {
-    let after = instruction.opcode().end;
-    let is_rare = |token: &Token| match token.kind() {
-        TokenKind::Dot => true,
-        TokenKind::Ident => token.span().text(source) == "_",
+/// Whether a token may be a selector, a `|`, a `_`, or the opcode of a call. Few are.
+fn may_be_wrong(source: &str, token: Token, next: Token) -> bool {
+    match token.kind() {
+        TokenKind::Dot => next.is(b',') || next.is(b';'),
+        TokenKind::Ident => match token.span().len() {
+            1 => token.span().text(source) == "_",
+            4 => token.span().text(source) == "call",
+            _ => false,
+        },
         _ => token.is(b'|'),
-    };
-    let tokens = instruction.tokens().iter().rev().take_while(|token| token.start() >= after);
-    tokens.into_iter().any(is_rare) || instruction.mnemonic().text(source) == "call"
+    }
 }
 
 fn on_instruction(

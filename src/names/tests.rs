@@ -256,6 +256,13 @@ fn an_open_statement_ends_before_the_next_one() {
     }
 }
 
+/// A label outside of functions belongs to the statements around it, so its place may matter.
+#[test]
+fn only_labels_outside_of_functions_are_doubtful() {
+    assert!(read("here: ret;\n").is_doubtful);
+    assert!(!read(".func f()\n{\nhere: ret;\n}\n").is_doubtful);
+}
+
 /// The text after renaming what stands at a place.
 fn renamed(source: &str, written: &str, new: &str) -> Result<String, RenameError> {
     rename(source, place(source, written), new).map(|edits| applied(source, &edits))

@@ -2117,6 +2117,8 @@ fn equivalences_by_hand() {
     let straight = [
         ("add.u32 c, a, b;", "add.u32 c, b, a;", yes),
         ("mul.lo.u32 c, a, 8;", "shl.b32 c, a, 3;", yes),
+        // A blank before a modifier is no part of the opcode.
+        ("mul.lo.u32 c, a, 8;", "shl .b32 c, a, 3;", yes),
         ("mad.lo.u32 c, a, b, d;", "mul.lo.u32 c, a, b; add.u32 c, c, d;", yes),
         ("mad.lo.u32 c, a, b, b;", "add.u32 c, a, 1; mul.lo.u32 c, c, b;", tried),
         ("setp.lt.u32 q, a, b; selp.b32 c, a, b, q;", "min.u32 c, a, b;", tried),

@@ -334,6 +334,19 @@ fn names_that_are_taken_are_refused() {
     }
 }
 
+/// The numbers of the registers go behind the name of their range.
+#[test]
+fn a_range_takes_only_names_that_numbers_can_follow() {
+    let tree = parse(".func f() { .reg .b32 %r<3>; mov.b32 %r1, %r2; }");
+    let names = Names::of(&tree);
+    let (range, _) = names.symbols().find(|(_, it)| it.count.is_some()).expect("a range");
+    // `%new2` with 1 behind it would be register 21 of `%new`, `%envreg1` is a special register.
+    for name in ["", "1", "a b", "a.b", " a", "é", "%new2", "%envreg"] {
+        let unfit = EditsError::Unfit { wanted: EditedPart::Name, text: name.into() };
+        assert_eq!(Edits::new(&tree).rename_symbol(&names, range, name), Err(unfit), "{name:?}");
+    }
+}
+
 #[test]
 fn edits_that_contradict_others_are_refused() {
     let tree = parse(MODULE);

@@ -856,6 +856,7 @@ fn lines_that_a_suppression_is_about_stay_together() {
         format!("L: {one} // vptx: ignore[V501]\n"),
         format!("mov.b32 d, a;\n// vptx: ignore[V501] sums\n{one} {two}\n"),
         format!("{{\n    {{\n        ret;\n    }} {one} {two} // vptx: ignore[V501]\n}}\n"),
+        format!("{{ {one} // vptx: ignore[V501]\n    ret;\n}}\n"),
         format!("// vptx: ignore[V501]\n{one} vadd.u32.u32.u32.sat d,\n# 3 \"a.cu\"\n    a, a;\n"),
         // Comments keep a spelling that the author wants.
         "vadd.sat.s32.s32.s32 d, a, b, c; // vptx: ignore[V401]\n".into(),

@@ -196,6 +196,24 @@ fn names_are_text() {
     assert!(picture.contains("a &lt;&lt; min(b, 32)"), "{picture}");
 }
 
+/// A label that is wider than its box is cut. A character is at most 8 pixels wide.
+#[test]
+fn labels_fit_their_boxes() {
+    let long = "%a_very_long_name_of_a_register_that_somebody_made";
+    let text = format!("vadd4.u32.u32.u32 {long}.b0, {long}1, {long}2, {long}3;");
+    let instruction: Instruction = text.parse().unwrap();
+    let picture = explain::svg(&instruction, None, &[Semantics::Manual]);
+    let lines: Vec<&str> = picture.lines().collect();
+    let mut cut = 0;
+    for pair in lines.windows(2).filter(|pair| pair[0].starts_with("<rect")) {
+        let label = shown(pair[1]);
+        assert!(float(label.chars().count()) * 8.0 <= number(pair[0], "width"), "{pair:?}");
+        cut += usize::from(label.ends_with('…'));
+    }
+    // The part that `d` gets, and the parts of `c` that stay.
+    assert!(cut >= 4, "{cut} in {picture}");
+}
+
 /// An operation on the result of another one has it in parentheses, also if that one has some.
 #[test]
 fn operations_inside_of_others_have_parentheses() {

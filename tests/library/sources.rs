@@ -735,6 +735,9 @@ fn statements_that_are_not_read_are_counted() {
     for text in ["f\"vadd4 {t};\"", "\"vadd4 %s;\" % t", "\"vadd4\".format(t)", "\"a\" + t", "T"] {
         assert_eq!(python(&call(text)), [Computed], "{text}");
     }
+    // A tuple with a text is no text, but a text in brackets is.
+    assert_eq!(python(&call("(\"vadd4;\",)")), [Computed]);
+    assert_eq!(python(&call("(\"vadd4;\")")), []);
     assert_eq!(python(&call("r'vadd4;'")), []);
     assert_eq!(python("def inline_asm_elementwise(asm: str, constraints: str): ...\n"), []);
     assert_eq!(python("from triton import inline_asm_elementwise\n"), []);
@@ -1391,6 +1394,15 @@ fn joined_texts_are_one() {
     }
 }
 
+/// `or` before a quote is an operator and no prefix, so no other string follows the text.
+#[test]
+fn an_operator_before_a_quote_is_no_prefix() {
+    let source = "tl.inline_asm_elementwise(\"vadd.u32.u32 $0, $1, $1;\" or\"ret;\", '=r,r', \
+                  [x], t, True, 1)\n";
+    assert_eq!(told(source, Language::Python), [""; 0]);
+    assert_eq!(skips(source, Language::Python), [SkipReason::Computed]);
+}
+
 /// A call that is cut off does not hide the next one.
 #[test]
 fn calls_after_an_open_bracket_are_read() {
@@ -1420,6 +1432,21 @@ fn commands_of_julia_are_skipped() {
     for command in ["cat k_1.cu", "echo \"", "echo '", call] {
         for source in [format!("run(`{command}`); {call}"), format!("{call}; c = `{command}`")] {
             assert_eq!(told(&source, Language::Julia), ["V104 .u32.u32"], "{source}");
+        }
+    }
+}
+
+/// The quote in a character, escaped or not, starts no string.
+#[test]
+fn quotes_in_characters_start_no_string() {
+    let rust = r#"asm!("vadd.u32.u32 {0}, {1}, {1};", out(reg32) d, in(reg32) a)"#;
+    let julia = r#"@asmcall("vadd.u32.u32 \$0, \$1, \$1;", "=r,r", UInt32)"#;
+    let zig = r#"asm ("vadd.u32.u32 %[d], %[a], %[a];" : [d] "=r" (-> u32) : [a] "r" (a))"#;
+    for (language, call) in [(Language::Rust, rust), (Language::Julia, julia), (Language::Zig, zig)]
+    {
+        for character in [r#"'"'"#, r#"'\"'"#] {
+            let source = format!("f(c, {character}); {call}");
+            assert_eq!(told(&source, language), ["V104 .u32.u32"], "{source}");
         }
     }
 }

@@ -276,3 +276,16 @@ fn comments_in_sources_of_cuda_are_those_of_c() {
         assert_eq!(added(&before, Language::Cuda), after);
     }
 }
+
+/// A comment above an `asm` is about all its lines, so it takes the codes of a later line.
+#[test]
+fn a_comment_above_a_statement_takes_more_codes() {
+    let both = DIFFERS.replace("u32.sat d, a, b", "sat.u32 %0, %1, %2");
+    let source = |codes: &str| {
+        format!(
+            "// vptx: ignore[{codes}]\nasm(\"mov.u32 %0, 0;\"\n    \"{both}\"\n    \
+             : \"=r\"(d) : \"r\"(a), \"r\"(b));\n"
+        )
+    };
+    assert_eq!(added(&source("V401"), Language::Cuda), source("V401, V501"));
+}

@@ -192,6 +192,19 @@ fn directories_are_compared_file_by_file() {
     assert_eq!(run.stderr, total);
 }
 
+/// The total counts the renamed functions of all texts. Their statements are the same.
+#[test]
+fn renamed_functions_of_all_texts_are_counted() {
+    let folder = Folder::new("diff-renamed");
+    for name in ["a", "b"] {
+        folder.write(&format!("one/{name}.ptx"), module("before", 1));
+        folder.write(&format!("two/{name}.ptx"), module("after", 1));
+    }
+    let run = vptx_in(&folder.0, &["diff", "one", "two"], b"");
+    let total = "2 of 2 texts differ; 2 functions renamed: 0 statements added, 0 removed\n";
+    assert_eq!(run.stderr, total);
+}
+
 #[test]
 fn binaries_are_compared_text_by_text() {
     let folder = Folder::new("diff-binaries");
@@ -356,6 +369,29 @@ fn a_large_table_is_shortened() {
     assert!(run.stdout.len() < 5000, "{}", run.stdout.len());
     for end in [", 19999, 1};", ", 19999, 2};"] {
         assert!(run.stdout.lines().any(|line| line.ends_with(end)), "{}", run.stdout);
+    }
+}
+
+/// Of a long line, 500 bytes stay at its start and on both sides of the difference, and 40 at its end.
+#[test]
+fn a_long_line_keeps_its_ends_and_what_is_near_the_difference() {
+    let folder = Folder::new("diff-long-line");
+    let text = |value: u32| {
+        let (before, after) = ("7, ".repeat(500), ", 7".repeat(500));
+        format!(
+            ".version 8.0\n.target sm_90\n.const .u32 table[1001] = {{{before}{value}{after}}};\n"
+        )
+    };
+    folder.write("old.ptx", text(1));
+    folder.write("new.ptx", text(2));
+    let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+    for (sign, value) in [("-.const ", "1"), ("+.const ", "2")] {
+        let line = run.stdout.lines().find(|line| line.starts_with(sign)).expect(sign);
+        let parts: Vec<&str> = line.split(" … ").collect();
+        let [start, _, near, _, end] = parts[..] else { panic!("{line}") };
+        // The sign is no part of the line.
+        assert_eq!((start.len(), near.len(), end.len()), (1 + 500, 500 + 1 + 500, 40), "{line}");
+        assert_eq!(&near[500..501], value);
     }
 }
 

@@ -119,6 +119,18 @@ fn json_follows_its_schema() {
     assert_eq!(total["mnemonics"]["vadd4"], 4);
 }
 
+/// A fat binary names the target and the version of each text, and the text need not.
+#[test]
+fn texts_in_binaries_have_the_version_that_the_binary_names() {
+    let folder = Folder::new("survey-version");
+    let binary = library(&[fat_binary(&[plain(75, ".func f() { ret; }\n")])]);
+    fs::write(folder.0.join("libx.so"), binary).unwrap();
+    let run = vptx_in(&folder.0, &["survey", "--format", "json", "libx.so"], b"");
+    let [image, _] = &records(&run)[..] else { panic!("{}", run.stdout) };
+    // All entries of `fat_binary` have PTX 8.5.
+    assert_eq!((&image["arch"], &image["ptx"]), (&"sm_75".into(), &"8.5".into()));
+}
+
 #[test]
 fn one_video_instruction_counts() {
     let folder = Folder::new("survey-one");

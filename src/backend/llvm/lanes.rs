@@ -206,3 +206,36 @@ fn load(values: &mut Values<'_>, group: &[Value], ty: Type) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The vector sum is added to `c`.
+    #[test]
+    fn sums_that_start_with_another_word_are_no_vectors() {
+        let is_vector = |start: &str| {
+            let text = format!(
+                "extract:
+                   %0: 0..4294967295 = a
+                   %1: 0..4294967295 = b
+                   %2: 0..4294967295 = c
+                   %3: 0..65535 = u16 %0[0]
+                   %4: 0..65535 = u16 %0[16]
+                   %5: 0..65535 = u16 %1[0]
+                   %6: 0..65535 = u16 %1[16]
+                 compute:
+                   %7: 0..65535 = absdiff %3, %5
+                   %8: 0..65535 = absdiff %4, %6
+                   %9: 0..4295032830 = add {start}, %7
+                   %10: 0..4295098365 = add %9, %8
+                 write:
+                   %11: 0..4294967295 = u32 %10[0]"
+            );
+            let program: Program = text.parse().expect("a program");
+            body(&program, Architecture::X86_64).is_some()
+        };
+        assert!(is_vector("%2"));
+        assert!(!is_vector("%0"));
+    }
+}

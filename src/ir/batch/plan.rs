@@ -597,9 +597,6 @@ impl Planner<'_> {
         {
             return None;
         }
-        let (left, right) = (self.range(x), self.range(y));
-        let difference = Range::new(left.min - right.max, left.max - right.min);
-        let near = width.range().contains_range(difference) && holds(inner);
         let op = match (op, width) {
             // A saturated value can only be clamped further.
             (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
@@ -612,7 +609,8 @@ impl Planner<'_> {
                 }
                 if op == Binary::Add { Binary::AddSat } else { Binary::SubSat }
             }
-            (Binary::AbsDiff, Width::I32) if near => Binary::AbsOfSub,
+            // Then the difference fits, too.
+            (Binary::AbsDiff, Width::I32) if holds(inner) => Binary::AbsOfSub,
             _ if cut > 0 && width == Width::I64 => op,
             _ if !(holds(inner) || distance) || cut > 0 => return None,
             _ => op,

@@ -276,3 +276,36 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Low, &[result]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tactics, compile};
+    use super::*;
+    use crate::ir::{Input, Program};
+
+    /// A shifted number that is read as unsigned is compared with unsigned words only.
+    #[test]
+    fn no_word_orders_a_negative_number_and_an_unsigned_shift() {
+        let is_compiled = |other: &str, range: &str| {
+            let text = format!(
+                "extract:
+                   %0: 0..4294967295 = a
+                   %1: 0..4294967295 = b
+                   %2: 0..4294967295 = c
+                   %3: -2147483648..2147483647 = s32 %0[0]
+                   %4: 0..31 = u5 %1[0]
+                   %5: {range} = {other} %2[0]
+                 compute:
+                   %6: -4611686018427387904..4611686016279904256 = shl %3, %4
+                   %7: 0..18446744073709551615 = u64 %6[0]
+                   %8: {range} = min %7, %5
+                 write:
+                   %9: 0..4294967295 = u32 %8[0]"
+            );
+            let program: Program = text.parse().expect("a program");
+            compile(&program, Input::ALL.map(Arg::Input), Tactics::default()).is_some()
+        };
+        assert!(is_compiled("u32", "0..4294967295"));
+        assert!(!is_compiled("s32", "-2147483648..2147483647"));
+    }
+}

@@ -221,3 +221,31 @@ impl Compiler<'_> {
 fn packs(range: Range, width: u8) -> Option<Type> {
     [Type::U32, Type::S32].into_iter().find(|ty| Range::bits(width, *ty == Type::S32) == range)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tactics, compile};
+    use super::*;
+    use crate::ir::{Input, Program};
+
+    /// `prmt` moves whole bytes, and other parts have to be moved to a byte first.
+    #[test]
+    fn a_byte_is_inserted_from_where_it_stands() {
+        let sequence = |low: u8| {
+            let text = format!(
+                "extract:
+                   %0: 0..4294967295 = a
+                   %1: 0..4294967295 = c
+                   %2: 0..255 = u8 %0[{low}]
+                 write:
+                   %3: 0..4294967295 = insert %1, %2[0], 8"
+            );
+            let program: Program = text.parse().expect("a program");
+            compile(&program, Input::ALL.map(Arg::Input), Tactics::default()).expect("a sequence")
+        };
+        let result = |low| sequence(low).eval(0x1234_5678, 0, 0xaabb_ccdd);
+        assert_eq!([0, 8, 16, 24].map(|low| sequence(low).lines().len()), [1; 4]);
+        assert_eq!(result(24), 0xaabb_cc12);
+        assert_eq!(result(4), 0xaabb_cc67);
+    }
+}
