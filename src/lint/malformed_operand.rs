@@ -9,13 +9,13 @@ use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, Operands, StatementKind, Token, TokenKind};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
-    let mut judged = 0;
-    for pair in subject.tree.tokens().windows(2) {
-        let at = pair[0].span();
-        if !may_be_wrong(subject.source(), pair[0], pair[1]) || at.start < judged {
+    let (tokens, mut judged) = (subject.tree.tokens(), 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let is_end = [b',', b';', b']', b'|', b'('].into_iter().any(|punct| token.is(punct));
+        if !is_end || !may_be_wrong(subject.source(), &tokens[..=at]) || token.start() < judged {
             continue;
         }
-        let Some(statement) = subject.tree.statement_at(at.start) else { continue };
+        let Some(statement) = subject.tree.statement_at(token.start()) else { continue };
         judged = statement.head_span().end;
         let StatementKind::Instruction(instruction) = statement.kind() else { continue };
         if !is_in_video(subject.statements, instruction.mnemonic()) {
@@ -28,16 +28,21 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a token may be a selector, a `|`, a `_`, or the opcode of a call. Few are.
-fn may_be_wrong(source: &str, token: Token, next: Token) -> bool {
-    match token.kind() {
-        TokenKind::Dot => next.is(b',') || next.is(b';'),
-        TokenKind::Ident => match token.span().len() {
-            1 => token.span().text(source) == "_",
-            4 => token.span().text(source) == "call",
+/// Whether the last of some tokens may stand behind a selector or a `_`, in a source with `|`, or
+/// before the third operand of a call. Few do.
+fn may_be_wrong(source: &str, tokens: &[Token]) -> bool {
+    let [.., first, second, third, before, end] = tokens else { return false };
+    let is_name = |token: &Token| token.kind() == TokenKind::Ident;
+    match end.kind() {
+        TokenKind::Punct([b'|', 0]) => !is_name(before) || third.is(b','),
+        TokenKind::Punct([b'(', 0]) => {
+            before.is(b',') && is_name(third) && second.is(b',') && is_name(first)
+        }
+        _ => match before.kind() {
+            TokenKind::Dot => true,
+            TokenKind::Ident => before.span().len() == 1 && before.span().text(source) == "_",
             _ => false,
         },
-        _ => token.is(b'|'),
     }
 }
 
@@ -52,14 +57,16 @@ fn on_instruction(
         return;
     }
     for (at, operand) in instruction.operands().enumerate() {
-        // No part of an address is a result.
-        if at > 0 || matches!(operand.kind(), OperandKind::Address(_)) {
-            found.extend(not_read(&operand));
-        }
-        if let OperandKind::Name(name) = operand.kind()
-            && let Some(selector) = operand.selector()
-        {
-            found.extend(foreign_selector(subject, mnemonic, at == 0, name, selector));
+        match operand.kind() {
+            OperandKind::Name(name) => {
+                if let Some(selector) = operand.selector() {
+                    found.extend(foreign_selector(subject, mnemonic, at == 0, name, selector));
+                }
+            }
+            // No part of an address is a result.
+            OperandKind::Address(_) => found.extend(not_read(&operand)),
+            _ if at > 0 => found.extend(not_read(&operand)),
+            _ => {}
         }
     }
 }

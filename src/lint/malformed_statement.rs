@@ -5,7 +5,7 @@ use super::structure::{ModuleSubject, is_in_video};
 use crate::check::{constant_without_value, missing_semicolon};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::module::VideoStatement;
-use crate::names::SymbolKind;
+use crate::names::{SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{
     ConstantError, Error, ErrorKind, Expected, Operand, OperandKind, StatementKind, Token,
@@ -98,13 +98,22 @@ pub(super) fn find_constants(subject: &ModuleSubject<'_>, found: &mut Vec<Diagno
     }
 }
 
-/// Whether an expression with this token may have no value. Most numbers are short and decimal.
+/// Whether an expression with this token may have no value. Most numbers are short.
 fn may_fail(source: &str, token: Token) -> bool {
     match token.kind() {
         TokenKind::Number => {
             let text = token.span().text(source).as_bytes();
-            let is_short = matches!(text, [b'0'] | [b'1'..=b'9', ..]) && text.len() < 19;
-            !is_short || !text.iter().all(u8::is_ascii_digit)
+            let is_hexadecimal = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+            let is_plain = match text {
+                [b'0'] => true,
+                [b'0', b'x' | b'X', digits @ ..] if (1..=8).contains(&digits.len()) => {
+                    is_hexadecimal(digits)
+                }
+                [b'0', b'f' | b'F', digits @ ..] if digits.len() == 8 => is_hexadecimal(digits),
+                [b'1'..=b'9', ..] if text.len() < 19 => text.iter().all(u8::is_ascii_digit),
+                _ => false,
+            };
+            !is_plain
         }
         TokenKind::Punct([byte, 0]) => matches!(byte, b'/' | b'%'),
         _ => false,
@@ -132,9 +141,12 @@ fn without_value(operand: &Operand<'_>) -> Option<ConstantError> {
 pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let names = subject.names;
     for pair in subject.tree.tokens().windows(2) {
-        let (name, is_indexed) = (pair[0].span(), pair[1].is(b'['));
-        let meaning = || names.use_of(name).filter(|it| !it.declares())?.meaning();
-        let Some(meaning) = is_indexed.then(meaning).flatten() else { continue };
+        if !pair[1].is(b'[') {
+            continue;
+        }
+        let name = pair[0].span();
+        let used = names.use_of(name).filter(|it| !it.declares());
+        let Some(meaning) = used.and_then(Use::meaning) else { continue };
         let symbol = names.symbol(meaning.symbol());
         let in_register = || symbol.space.is_some_and(|it| it.text(subject.source()) == ".reg");
         let what = match symbol.kind {
