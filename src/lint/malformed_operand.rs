@@ -101,16 +101,14 @@ fn foreign_selector(
     let source = subject.source();
     let part = Part::from_text(selector.text(source));
     let meaning = subject.names.use_of(name).and_then(Use::meaning);
-    let is_scalar = match meaning.map(|it| subject.names.symbol(it.symbol())) {
-        Some(symbol) => {
-            let declaration = symbol.declaration.text(source);
-            let is_vector = [".v2", ".v4"].iter().any(|word| declaration.contains(word));
-            let is_register = symbol.kind == SymbolKind::Register
-                || symbol.space.is_some_and(|it| it.text(source) == ".reg");
-            is_register && !is_vector
-        }
-        None => false,
-    };
+    let is_scalar = meaning.is_some_and(|it| {
+        let symbol = subject.names.symbol(it.symbol());
+        let declaration = symbol.declaration.text(source);
+        let is_vector = [".v2", ".v4"].iter().any(|word| declaration.contains(word));
+        let is_register = symbol.kind == SymbolKind::Register
+            || symbol.space.is_some_and(|it| it.text(source) == ".reg");
+        is_register && !is_vector
+    });
     let register = name.text(source);
     let diagnostic = |message: String| Diagnostic::new(Code::MalformedStatement, selector, message);
     let Some(part) = part else {

@@ -172,33 +172,30 @@ pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
 /// Statements of functions that stand outside of functions; the first of several.
 pub(super) fn find_outside(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let source = subject.source();
-    let (mut header, mut is_outside) = (None, false);
+    // The `;` of a function without a body, if that is the statement before.
+    let (mut semicolon, mut is_outside) = (None, false);
     for statement in subject.tree.statements() {
         let was_outside = std::mem::take(&mut is_outside);
-        let before = header.take();
-        let tokens = statement.tokens();
-        let what = match statement.kind() {
-            StatementKind::Function(it) if it.body().is_none() => {
-                header = Some(it);
+        let semicolon_before = semicolon.take();
+        let (what, place) = match statement.kind() {
+            StatementKind::Function(it) => {
+                semicolon = it.head().last().filter(|it| it.is(b';')).map(|it| it.span());
                 continue;
             }
-            StatementKind::Instruction(_) => "an instruction",
-            StatementKind::Label(_) => "a label",
-            StatementKind::Block(_) => "a block",
-            StatementKind::Directive(it) if it.kind().is_in_functions() => "a directive",
+            StatementKind::Instruction(it) => ("an instruction", it.opcode()),
+            StatementKind::Label(name) => ("a label", name),
+            StatementKind::Block(_) => ("a block", statement.tokens()[0].span()),
+            StatementKind::Directive(it) if it.kind().is_in_functions() => {
+                ("a directive", it.name())
+            }
             _ => continue,
         };
         is_outside = true;
         if was_outside {
             continue;
         }
-        let place = match statement.kind() {
-            StatementKind::Instruction(it) => it.opcode(),
-            _ => tokens[0].span(),
-        };
-        let semicolon = before.and_then(|it| it.head().last()).filter(|it| it.is(b';'));
-        let diagnostic = match semicolon.map(|it| it.span()) {
-            Some(semicolon) if matches!(statement.kind(), StatementKind::Block(_)) => {
+        let diagnostic = match (statement.kind(), semicolon_before) {
+            (StatementKind::Block(_), Some(semicolon)) => {
                 let message = "a `;` stands between a function and its body";
                 Diagnostic::new(Code::MalformedStatement, semicolon, message)
                     .label("this ends a declaration without a body")
@@ -206,8 +203,7 @@ pub(super) fn find_outside(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
             }
             _ => {
                 let message = format!("`{}` stands outside of functions", place.text(source));
-                Diagnostic::new(Code::MalformedStatement, place, message)
-                    .label(format!("{what} outside of functions"))
+                Diagnostic::new(Code::MalformedStatement, place, message).label(what)
             }
         };
         found.push(diagnostic.statement(statement.head_span()));

@@ -19,6 +19,12 @@ fn found_with<'t>(text: &'t str, options: &CheckOptions) -> Vec<(Code, &'t str)>
     found.map(|it| (it.code, it.span.text(text))).collect()
 }
 
+fn errors(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+    let mut found = check(text, options);
+    found.retain(|it| it.severity == Severity::Error);
+    found
+}
+
 fn found(text: &str) -> Vec<(Code, &str)> {
     found_with(text, &CheckOptions::default())
 }
@@ -508,11 +514,6 @@ fn checking_finds_the_syntax_errors_that_ptxas_has() {
             ".func f1() { .reg .b32 x; vadd.u32.u32.u32 x, x, x;",
             1,
         );
-        let errors = |text: &str, options: &CheckOptions| {
-            let mut found = check(text, options);
-            found.retain(|it| it.severity == Severity::Error);
-            found
-        };
         let is_legal = errors(&without, &every).is_empty();
         assert!(
             row.verdict == Verdict::Passed || is_legal == (row.verdict == Verdict::Legal),
@@ -581,8 +582,7 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         ("call t, g, (a);", "t", None),
     ] {
         let text = text(statement);
-        let mut errors = check(&text, &CheckOptions::default());
-        errors.retain(|it| it.severity == Severity::Error);
+        let errors = errors(&text, &CheckOptions::default());
         let [error] = &errors[..] else { panic!("{statement}: {errors:?}") };
         assert_eq!(error.code, Code::MalformedStatement);
         assert_eq!((error.span.text(&text), error.help.as_deref()), (word, help), "{statement}");
@@ -601,8 +601,7 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         "ld.global.v2.u32 {t, _}, [l]; atom.add.global.u32 _, [l], a;",
     ] {
         let text = text(legal);
-        let mut errors = check(&text, &CheckOptions::default());
-        errors.retain(|it| it.severity == Severity::Error);
+        let errors = errors(&text, &CheckOptions::default());
         assert_eq!(errors, [], "{legal}");
     }
     let fixed = fix(&text("call t, g, (a);"), &CheckOptions::default(), Applicability::Unsafe);

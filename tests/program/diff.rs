@@ -372,7 +372,8 @@ fn a_large_table_is_shortened() {
     }
 }
 
-/// Of a long line, 500 bytes stay at its start and on both sides of the difference, and 40 at its end.
+/// Of a long line, 500 bytes stay at its start and on both sides of the difference, and 40 at its
+/// end.
 #[test]
 fn a_long_line_keeps_its_ends_and_what_is_near_the_difference() {
     let folder = Folder::new("diff-long-line");

@@ -312,6 +312,7 @@ fn group(input: Input<'_>) -> Rest<'_> {
 
 fn ty(input: Input<'_>) -> Rest<'_> {
     let is_type = |text: &str| {
+        // Some instructions have vectors of eight; no variable is one.
         let others = [LINKAGE, SPACES, VECTORS, &[".align", ".attribute", ".ptr", ".v8"]];
         !others.iter().any(|words| words.contains(&text))
     };
