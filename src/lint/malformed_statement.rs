@@ -194,17 +194,15 @@ pub(super) fn find_outside(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
         if was_outside {
             continue;
         }
-        let diagnostic = match (statement.kind(), semicolon_before) {
-            (StatementKind::Block(_), Some(semicolon)) => {
-                let message = "a `;` stands between a function and its body";
-                Diagnostic::new(Code::MalformedStatement, semicolon, message)
-                    .label("this ends a declaration without a body")
-                    .fix(Applicability::Unsafe, "remove the `;`", vec![Edit::remove(semicolon)])
-            }
-            _ => {
-                let message = format!("`{}` stands outside of functions", place.text(source));
-                Diagnostic::new(Code::MalformedStatement, place, message).label(what)
-            }
+        let is_block = matches!(statement.kind(), StatementKind::Block(_));
+        let diagnostic = if let Some(semicolon) = semicolon_before.filter(|_| is_block) {
+            let message = "a `;` stands between a function and its body";
+            Diagnostic::new(Code::MalformedStatement, semicolon, message)
+                .label("this ends a declaration without a body")
+                .fix(Applicability::Unsafe, "remove the `;`", vec![Edit::remove(semicolon)])
+        } else {
+            let message = format!("`{}` stands outside of functions", place.text(source));
+            Diagnostic::new(Code::MalformedStatement, place, message).label(what)
         };
         found.push(diagnostic.statement(statement.head_span()));
     }
