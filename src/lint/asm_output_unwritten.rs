@@ -3,7 +3,6 @@
 use super::asm::AsmOperands;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::flow::{Flow, Written};
-use crate::hash::Set;
 use crate::names::{Meaning, Names};
 use crate::source::Span;
 use crate::syntax::Function;
@@ -38,27 +37,25 @@ fn unwritten(
         .filter_map(|(number, meaning)| Some((number, meaning?)))
         .collect();
     let places: Vec<_> = outputs.iter().map(|(_, meaning)| (end, *meaning)).collect();
-    let written = flow.are_written_before(&places, |meaning| is_written_either_way(flow, meaning));
+    let written =
+        flow.are_written_before(&places, |meaning| is_written_under_several_guards(flow, meaning));
     let written = written.unwrap_or_default().into_iter().zip(outputs);
     let unwritten = written.filter(|(written, _)| *written != Written::Always);
     unwritten.map(|(written, (number, _))| (number, written)).collect()
 }
 
-/// Whether one guarded instruction writes a register if a predicate holds, and another one if the
-/// predicate does not hold.
-fn is_written_either_way(flow: &Flow<'_>, meaning: Meaning) -> bool {
-    let mut guards: Set<(Meaning, bool)> = Set::default();
-    flow.instructions_with(meaning).any(|at| {
+/// Whether instructions under several guards write a register: together they may cover all cases,
+/// as `@p` and `@!p` do, and `@p` and `@q` after `setp.lt.s32 p|q, a, b`.
+fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
+    let mut guards = flow.instructions_with(meaning).filter_map(|at| {
         let accesses = flow.accesses(at);
         let writes = accesses.iter().any(|it| it.meaning == meaning && it.access.writes());
-        let guard = flow.instruction(at).guard().filter(|_| writes);
-        let predicate =
-            guard.and_then(|guard| accesses.iter().find(|it| it.span == guard.name)).copied();
-        guard.zip(predicate).is_some_and(|(guard, predicate)| {
-            guards.insert((predicate.meaning, guard.negated));
-            guards.contains(&(predicate.meaning, !guard.negated))
-        })
-    })
+        let guard = flow.instruction(at).guard().filter(|_| writes)?;
+        let predicate = accesses.iter().find(|it| it.span == guard.name)?;
+        Some((predicate.meaning, guard.negated))
+    });
+    let first = guards.next();
+    guards.any(|guard| Some(guard) != first)
 }
 
 fn finding(name: &str, place: Span, written: Written) -> Diagnostic {

@@ -3,6 +3,7 @@
 
 use super::structure::{ModuleSubject, is_in_video};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::flow::is_opcode;
 use crate::isa::Part;
 use crate::names::{SymbolKind, Use};
 use crate::source::Span;
@@ -11,7 +12,7 @@ use crate::syntax::{Instruction, Operand, OperandKind, Operands, StatementKind, 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let (tokens, mut judged) = (subject.tree.tokens(), 0);
     for (at, token) in tokens.iter().enumerate() {
-        let is_end = [b',', b';', b']', b'|', b'('].into_iter().any(|punct| token.is(punct));
+        let is_end = [b',', b';', b']', b'}', b'|', b'('].into_iter().any(|punct| token.is(punct));
         if !is_end || !may_be_wrong(subject.source(), &tokens[..=at]) || token.start() < judged {
             continue;
         }
@@ -28,13 +29,13 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether the last of some tokens may stand behind a selector or a `_`, in a source with `|`, or
+/// Whether the last of some tokens may stand behind a selector or a `_`, in two operands with `|`, or
 /// before the third operand of a call. Few do.
 fn may_be_wrong(source: &str, tokens: &[Token]) -> bool {
     let [.., first, second, third, before, end] = tokens else { return false };
     let is_name = |token: &Token| token.kind() == TokenKind::Ident;
     match end.kind() {
-        TokenKind::Punct([b'|', 0]) => !is_name(before) || third.is(b','),
+        TokenKind::Punct([b'|', 0]) => true,
         TokenKind::Punct([b'(', 0]) => {
             before.is(b',') && is_name(third) && second.is(b',') && is_name(first)
         }
@@ -57,17 +58,68 @@ fn on_instruction(
         return;
     }
     for (at, operand) in instruction.operands().enumerate() {
+        let is_result = at == 0;
         match operand.kind() {
             OperandKind::Name(name) => {
-                if let Some(selector) = operand.selector() {
-                    found.extend(foreign_selector(subject, mnemonic, at == 0, name, selector));
+                found.extend(foreign_selector(subject, mnemonic, is_result, name, &operand));
+            }
+            OperandKind::Vector(elements) => {
+                for element in elements {
+                    found.extend(in_vector(subject, mnemonic, is_result, &element));
                 }
             }
             // No part of an address is a result.
             OperandKind::Address(_) => found.extend(not_read(&operand)),
-            _ if at > 0 => found.extend(not_read(&operand)),
+            _ if !is_result => found.extend(not_read(&operand)),
+            _ if is_opcode(subject.source(), instruction) => {
+                found.extend(other_result(subject.source(), mnemonic, &operand));
+            }
             _ => {}
         }
+    }
+}
+
+/// Opcodes that can write `_` in place of their result. ptxas says so; the manual tells it of some.
+const DISCARDING: &[&str] = &["atom", "lop3", "match", "mbarrier", "setp"];
+
+/// Opcodes with a second result, which is a predicate.
+const WITH_PREDICATE: &[&str] = &["elect", "lop3", "match", "setp", "shfl"];
+
+/// A `_` or a pair that is no form of an instruction's result.
+fn other_result(source: &str, mnemonic: &str, operand: &Operand<'_>) -> Option<Diagnostic> {
+    let diagnostic =
+        |message: String| Diagnostic::new(Code::MalformedStatement, operand.span(), message);
+    match operand.kind() {
+        OperandKind::Discard if !DISCARDING.contains(&mnemonic) => Some(
+            diagnostic(format!("`{mnemonic}` cannot discard its result"))
+                .label("a register stands here"),
+        ),
+        OperandKind::Pair(first, second) if !WITH_PREDICATE.contains(&mnemonic) => {
+            // ptxas ignores a second result that is discarded.
+            let is_ignored = first.text(source) != "_" && second.text(source) == "_";
+            (!is_ignored).then(|| {
+                diagnostic(format!("`{mnemonic}` has one result"))
+                    .label("two results with `|`")
+                    .help("`setp`, `lop3`, `shfl`, `match` and `elect` have a second result")
+            })
+        }
+        _ => None,
+    }
+}
+
+/// An element of a vector that no instruction takes. ptxas accepts selectors of video instructions
+/// in some vectors.
+fn in_vector(
+    subject: &ModuleSubject<'_>,
+    mnemonic: &str,
+    is_result: bool,
+    element: &Operand<'_>,
+) -> Option<Diagnostic> {
+    match element.kind() {
+        OperandKind::Name(name) => not_a_vector(subject, name, element.selector()?),
+        // `st` leaves out elements of eight; ptxas takes some `_` in `mov`.
+        OperandKind::Discard if is_result || matches!(mnemonic, "mov" | "st") => None,
+        _ => not_read(element),
     }
 }
 
@@ -80,14 +132,34 @@ fn not_read(operand: &Operand<'_>) -> Option<Diagnostic> {
                 .help("`_` discards a result"),
         ),
         OperandKind::Pair(..) | OperandKind::VectorPair(..) => Some(
-            Diagnostic::new(Code::MalformedStatement, operand.span(), "a source is one operand")
+            Diagnostic::new(Code::MalformedStatement, operand.span(), "one operand stands here")
                 .label("two operands with `|`")
                 .help("`|` separates two results, which stand before all sources"),
         ),
         OperandKind::Address(address) => address.elements().find_map(|it| not_read(&it)),
-        // ptxas takes some `_` in vectors.
         _ => None,
     }
+}
+
+/// A part of a vector, such as `.x`, of a register that is none.
+fn not_a_vector(subject: &ModuleSubject<'_>, name: Span, part: Span) -> Option<Diagnostic> {
+    let is_part = Part::from_text(part.text(subject.source())).is_none();
+    (is_part && is_scalar(subject, name)).then(|| {
+        let register = name.text(subject.source());
+        Diagnostic::new(Code::MalformedStatement, part, format!("`{register}` is no vector"))
+            .label("a part of a vector")
+    })
+}
+
+/// Whether a name is that of a register that is no vector.
+fn is_scalar(subject: &ModuleSubject<'_>, name: Span) -> bool {
+    let Some(meaning) = subject.names.use_of(name).and_then(Use::meaning) else { return false };
+    let symbol = subject.names.symbol(meaning.symbol());
+    let declaration = symbol.declaration.text(subject.source());
+    let is_vector = [".v2", ".v4"].iter().any(|word| declaration.contains(word));
+    let is_register = symbol.kind == SymbolKind::Register
+        || symbol.space.is_some_and(|it| it.text(subject.source()) == ".reg");
+    is_register && !is_vector
 }
 
 /// A selector that the operand of an ordinary instruction does not take.
@@ -96,29 +168,13 @@ fn foreign_selector(
     mnemonic: &str,
     is_result: bool,
     name: Span,
-    selector: Span,
+    operand: &Operand<'_>,
 ) -> Option<Diagnostic> {
-    let source = subject.source();
-    let part = Part::from_text(selector.text(source));
-    let meaning = subject.names.use_of(name).and_then(Use::meaning);
-    let is_scalar = meaning.is_some_and(|it| {
-        let symbol = subject.names.symbol(it.symbol());
-        let declaration = symbol.declaration.text(source);
-        let is_vector = [".v2", ".v4"].iter().any(|word| declaration.contains(word));
-        let is_register = symbol.kind == SymbolKind::Register
-            || symbol.space.is_some_and(|it| it.text(source) == ".reg");
-        is_register && !is_vector
-    });
-    let register = name.text(source);
-    let diagnostic = |message: String| Diagnostic::new(Code::MalformedStatement, selector, message);
-    let Some(part) = part else {
-        return is_scalar
-            .then(|| diagnostic(format!("`{register}` is no vector")).label("a part of a vector"));
+    let selector = operand.selector()?;
+    let Some(part) = Part::from_text(selector.text(subject.source())) else {
+        return not_a_vector(subject, name, selector);
     };
-    // Nothing is known of other names.
-    if meaning.is_some() && !is_scalar {
-        return None;
-    }
+    let register = name.text(subject.source());
     let (start, length) = (part.shift(), part.width());
     let what = if length == 8 { "byte" } else { "half" };
     let help = if is_result {
@@ -126,8 +182,9 @@ fn foreign_selector(
     } else {
         format!("`bfe.u32 d, {register}, {start}, {length};` reads this {what}")
     };
+    let message = format!("`{mnemonic}` takes no selector");
     Some(
-        diagnostic(format!("`{mnemonic}` takes no selector"))
+        Diagnostic::new(Code::MalformedStatement, selector, message)
             .label("only video instructions select bytes and halves")
             .help(help),
     )

@@ -351,6 +351,14 @@ fn asm_has_outputs_on_all_paths() {
     for rest in ["@!p mov.b32 %0, 1; }", "mov.b32 %0, 1; }", "@!p exit; mov.b32 %0, 2; }"] {
         assert_eq!(in_asm(&format!("{guarded} {rest}"), operands), []);
     }
+    // Several guards may cover all cases; one never does.
+    let again = format!("{guarded} @p add.u32 %0, %0, 1; }}");
+    assert_eq!(in_asm(&again, operands), output);
+    for (second, write) in [("not.pred q, p;", "@q"), ("setp.ge.u32 q, %1, 7;", "@q"), ("", "@!q")]
+    {
+        let text = format!("{{ .reg .pred q; {guarded} {second} {write} mov.b32 %0, 1; }} }}");
+        assert_eq!(in_asm(&text, operands), [], "{text}");
+    }
     assert_eq!(in_asm(&format!("{guarded} }}"), "\"+r\"(d) : \"r\"(a)"), []);
     assert_eq!(in_asm(&format!("{guarded} }}"), "\"=r\"(d) : \"r\"(a), \"0\"(b)"), []);
     // Control goes elsewhere, or instructions are not known.
@@ -579,6 +587,21 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
             "a|t",
             Some("`|` separates two results, which stand before all sources"),
         ),
+        ("mov.b32 t, v.b0;", ".b0", Some("`bfe.u32 d, v, 0, 8;` reads this byte")),
+        ("mov.b64 {t, a.x}, l;", ".x", None),
+        ("atom.global.v2.f32.add {s, s}, [l], {s, _};", "_", Some("`_` discards a result")),
+        ("mov.b32 _, a;", "_", None),
+        ("shfl.sync.up.b32 _, a, 1, 0, -1;", "_", None),
+        (
+            "mov.b32 t|p, a;",
+            "t|p",
+            Some("`setp`, `lop3`, `shfl`, `match` and `elect` have a second result"),
+        ),
+        (
+            "and.b32 _|_, a, a;",
+            "_|_",
+            Some("`setp`, `lop3`, `shfl`, `match` and `elect` have a second result"),
+        ),
         ("call t, g, (a);", "t", None),
     ] {
         let text = text(statement);
@@ -598,7 +621,8 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         "setp.eq.u32 _|p, a, 1; setp.eq.u32 p|_, a, 1; mov.b64 {_, t}, l;",
         "shfl.sync.idx.b32 t|p, a, 1, 1, 1; match.all.sync.b32 t|_, a, 1;",
         "call (t), g, (a); call (_), g, (1);",
-        "ld.global.v2.u32 {t, _}, [l]; atom.add.global.u32 _, [l], a;",
+        "ld.global.v2.u32 {t, _}, [l]; atom.add.global.u32 _, [l], a; and.b32 t|_, a, a;",
+        "lop3.b32 _, a, a, a, 3; setp.eq.u32 _, a, 1; mov.b64 {t, v.x}, l;",
     ] {
         let text = text(legal);
         let errors = errors(&text, &CheckOptions::default());
