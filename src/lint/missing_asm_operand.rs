@@ -5,6 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::embed::Convention;
 use crate::source::Span;
 use crate::syntax::TokenKind;
+use crate::syntax::lexer::word_end;
 
 pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     let asm = subject.asm();
@@ -24,6 +25,10 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     );
     for token in subject.tokens.iter().filter(|token| token.kind() == TokenKind::Ident) {
         let word = token.span().text(&asm.text);
+        if is_modified(subject, word) {
+            found.push(modified(subject, word, token.span()));
+            continue;
+        }
         let Some(number) = other_language(word).filter(|_| !subject.is_known(word, token.span()))
         else {
             continue;
@@ -52,6 +57,41 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
             }
         });
     }
+}
+
+/// Whether a word is a `%`, a letter and a digit, with only one `%` in the source. nvcc and clang
+/// read the letter as a modifier of an operand, which PTX does not have.
+fn is_modified(subject: &AsmSubject<'_, '_>, word: &str) -> bool {
+    let asm = subject.asm();
+    // clang has some modifiers for all machines.
+    matches!(word.as_bytes(), [b'%', letter, digit, ..]
+        if letter.is_ascii_alphabetic() && !b"acnlu".contains(letter) && digit.is_ascii_digit())
+        && asm.convention() == Convention::C
+        && !asm.operands.is_empty()
+        && asm.spelled(word) == word
+}
+
+fn modified(subject: &AsmSubject<'_, '_>, word: &str, span: Span) -> Diagnostic {
+    let text = &subject.asm().text;
+    let letter = &word[1..2];
+    let message = format!("the compiler reads `{word}` as an operand with the modifier `{letter}`");
+    let diagnostic = Diagnostic::new(Code::MissingAsmOperand, subject.place(span), message)
+        .label("PTX has no such modifiers")
+        .help(format!("an `asm` with operands has `%{word}` for the register `{word}`"));
+    // All such words of the `asm`; in a macro, none has a place of its own.
+    let words = text
+        .match_indices('%')
+        .map(|(start, _)| Span::new(start as u32, word_end(text.as_bytes(), start + 1) as u32));
+    let singly_written = |span: Span| {
+        let place = subject.place(span);
+        let word = span.text(text);
+        (is_modified(subject, word) && place.text(subject.source) == word).then_some(place.start)
+    };
+    let edits: Vec<_> = words.filter_map(singly_written).map(|at| Edit::insert(at, "%")).collect();
+    if edits.is_empty() {
+        return diagnostic;
+    }
+    diagnostic.fix(Applicability::Unsafe, "write `%` twice", edits)
 }
 
 /// The number in a word that another language has for an operand: `$0` or `%0`.

@@ -844,6 +844,29 @@ fn operands_are_those_of_the_constraints() {
     assert_eq!(asm.unknown_operands().map(|(name, _)| name).collect::<Vec<_>>(), ["{c}"]);
 }
 
+/// nvcc 13.5: "Asm operand modifier not supported". It takes `%rd1` and `%laneid`.
+#[test]
+fn registers_with_one_percent_beside_operands_are_found() {
+    let source = |word: &str| {
+        format!(
+            "asm(\"{{.reg .b32 {word}; mov.b32 {word}, %%r2; vmin.s32.s32.s32 %0, {word}, %%r2;}}\" : \
+             \"=r\"(d));"
+        )
+    };
+    for word in ["%r1", "%p1", "%f23", "%R1", "%h01"] {
+        let text = source(word);
+        assert_eq!(told(&text, Language::Cuda), [format!("V701 {word}")]);
+        // The fix writes all of them.
+        let fixed = fix(&text, &options(Language::Cuda), Applicability::Unsafe);
+        assert_eq!(fixed.text, source(&format!("%{word}")));
+        let alone = format!("asm(\"vmin.s32.s32.s32 {word}, {word}, 1;\");");
+        assert_eq!(told(&alone, Language::Cuda), [""; 0]);
+    }
+    for word in ["%rd1", "%x", "%r_1", "%%r1", "%c1", "%n1"] {
+        assert_eq!(told(&source(word), Language::Cuda), [""; 0], "{word}");
+    }
+}
+
 /// `$0` where `%0` is needed is found, and conversely; ptxas says "Unknown symbol".
 #[test]
 fn placeholders_of_another_language_are_found() {
