@@ -726,7 +726,8 @@ impl<'s> Layout<'s> {
             let starts = match piece.kind {
                 PieceKind::DOT => !goes_on,
                 PieceKind::IDENT => self.is_label(&piece),
-                _ => comment && piece.breaks > 0,
+                // A comment in front of a number belongs to the number.
+                _ => comment && piece.breaks > 0 && !(self.is_in_data() && !self.line_ends()),
             };
             if starts {
                 self.write_data_line();
@@ -745,6 +746,11 @@ impl<'s> Layout<'s> {
             }
         }
         self.write_data_line();
+    }
+
+    /// Whether the line of data goes on behind a comma.
+    fn is_in_data(&self) -> bool {
+        self.statement.iter().rfind(|piece| piece.is_token()).is_some_and(|last| last.is(b','))
     }
 
     fn write_data_line(&mut self) {

@@ -61,7 +61,7 @@ const OPERATORS: &[PieceKind] = &[
     PieceKind::pair(*b"||"),
 ];
 
-/// The facts about the previous piece that the rules use.
+/// The facts about the previous token that the rules use.
 #[derive(Clone, Copy, Debug)]
 struct Previous<'a> {
     kind: PieceKind,
@@ -90,7 +90,9 @@ pub(super) struct Spacing<'a> {
     statement: StatementKind,
     part: InstructionPart,
     previous: Previous<'a>,
-    /// The kind of operator that the previous piece is, if it is one.
+    /// Whether a comment stands behind the previous token.
+    after_comment: bool,
+    /// The kind of operator that the previous token is, if it is one.
     operator: Option<Operator>,
     /// The number of `?` whose `:` is still to come.
     questions: u32,
@@ -130,6 +132,7 @@ impl<'a> Spacing<'a> {
             statement,
             part,
             previous: Previous::NONE,
+            after_comment: false,
             operator: None,
             questions: 0,
             in_value: false,
@@ -139,13 +142,19 @@ impl<'a> Spacing<'a> {
 
     /// Whether some piece has been read already.
     pub(super) fn is_started(&self) -> bool {
-        self.previous.kind != PieceKind::NONE
+        self.after_comment || self.previous.kind != PieceKind::NONE
     }
 
     /// Whether a space stands before the next piece of the statement.
     #[inline]
     pub(super) fn before(&mut self, piece: &Piece<'a>) -> bool {
+        if !piece.is_token() {
+            let is_started = self.is_started();
+            self.after_comment = true;
+            return is_started;
+        }
         let now = Previous { kind: piece.kind, text: piece.text };
+        let after_comment = std::mem::take(&mut self.after_comment);
         let previous = std::mem::replace(&mut self.previous, now);
         // The most frequent case.
         if self.part == InstructionPart::Operands && self.operator.is_none() {
@@ -155,9 +164,10 @@ impl<'a> Spacing<'a> {
                 _ => {}
             }
         }
-        self.decide(previous, piece)
+        self.decide(previous, piece) || after_comment && !matches!(piece.kind, COMMA | END)
     }
 
+    /// The rule between two tokens.
     fn decide(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
         if previous.kind == PieceKind::NONE {
             if self.statement == StatementKind::Instruction && piece.is(b'@') {
@@ -170,13 +180,6 @@ impl<'a> Spacing<'a> {
             self.part = InstructionPart::Operands;
             self.questions = 0;
             return false;
-        }
-        if !piece.is_token() || !previous.kind.is_token() {
-            // After the comment, the statement continues with the same operator.
-            if !piece.is_token() {
-                self.operator = after;
-            }
-            return true;
         }
         // `::` is one unit.
         if previous.is(b':') && piece.is(b':') {
@@ -204,11 +207,9 @@ impl<'a> Spacing<'a> {
                 || previous.is(b'@') && piece.is(b'!');
             return Some(!binds);
         }
-        // Modifiers such as `.1d` in `tex.1d`. Behind a comment, an operand may come here
-        // unnoticed: `5 .1d` differs from `5.1d`.
+        // Modifiers such as `.1d` in `tex.1d`.
         let is_modifier = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
-        let is_operand = previous.kind == PieceKind::NUMBER && !previous.text.starts_with('.');
-        (is_modifier && !is_operand).then_some(false)
+        is_modifier.then_some(false)
     }
 
     fn in_operands(

@@ -310,6 +310,10 @@ fn comments_stay_where_they_belong() {
             ".global .u32 t[2] = {1, // one\n2 /* two */ };",
             ".global .u32 t[2] = {\n    1, // one\n    2 /* two */\n};\n",
         ),
+        // What stands behind a comment is spelled as elsewhere.
+        ("@q /* a */ vadd.u32 d.b0,a;", "@q /* a */ vadd.u32 d.b0, a;\n"),
+        ("@!q // a\nld.v2.u32 {a,b},[p];", "@!q // a\n    ld.v2.u32 {a, b}, [p];\n"),
+        ("mov/* a */.u32 a /* b */,- /* c */ 5;", "mov /* a */ .u32 a /* b */, - /* c */ 5;\n"),
         ("/* a\r\n b */\r\nret;\r\n", "/* a\n b */\nret;\n"),
         // ptxas takes a bank of PTX 2 only right behind its state space.
         (".extern  .const[3]  .b8 c[];", ".extern .const[3] .b8 c[];\n"),
@@ -317,6 +321,22 @@ fn comments_stay_where_they_belong() {
         assert_eq!(formatted(before), after, "{before}");
         laws(before, before, &FormatOptions::default());
     }
+}
+
+/// Wherever the line is broken.
+#[test]
+fn comments_in_data_stay_in_data() {
+    for length in 1..60 {
+        for comment in ["/* a */", "/* a\n b */", "/* a */ /* b */", "// a\n", "/* a */\n"] {
+            let data = "10, ".repeat(length);
+            let source = format!(".section .s\n{{\n.b8 {data}{comment} 8, 16\n.b8 1\n}}\n");
+            laws(&source, &source, &FormatOptions::default());
+        }
+    }
+    let broken = ".section .s\n{\n    .b8 1, /* a */ 2\n}\n";
+    assert_eq!(formatted(".section .s {\n.b8 1,\n/* a */ 2 }"), broken);
+    let apart = ".section .s\n{\n    .b8 1,\n    /* a */\n    2\n}\n";
+    assert_eq!(formatted(".section .s {\n.b8 1,\n/* a */\n2 }"), apart);
 }
 
 #[test]
