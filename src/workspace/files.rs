@@ -330,8 +330,18 @@ pub(crate) enum DiffLook {
     Colored,
 }
 
-/// A unified diff. Its lines end only at `\n`, like those of `patch`.
-pub(crate) fn diff<'d>(path: &Path, old: &'d [u8], new: &'d [u8], look: DiffLook) -> Vec<u8> {
+/// A unified diff of a file that keeps its name.
+pub(crate) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u8> {
+    diff_of([path; 2], old, new, look)
+}
+
+/// A unified diff of two files. Its lines end only at `\n`, like those of `patch`.
+pub(crate) fn diff_of<'d>(
+    paths: [&Path; 2],
+    old: &'d [u8],
+    new: &'d [u8],
+    look: DiffLook,
+) -> Vec<u8> {
     let (old, new) = (lines(old), lines(new));
     let mut out = Vec::new();
     let mut put = |style: Style, line: &[u8]| {
@@ -344,9 +354,9 @@ pub(crate) fn diff<'d>(path: &Path, old: &'d [u8], new: &'d [u8], look: DiffLook
         out.push(b'\n');
     };
     let bold = Style::new().bold();
-    let name = patch_name(path);
-    put(bold, &[&b"--- "[..], &name].concat());
-    put(bold, &[&b"+++ "[..], &name].concat());
+    for (sign, path) in ["--- ", "+++ "].into_iter().zip(paths) {
+        put(bold, &[sign.as_bytes(), &patch_name(path)].concat());
+    }
     let mut interner = Interner::new(old.len() + new.len());
     let mut tokens = |lines: &[&'d [u8]]| -> Vec<Token> {
         lines.iter().map(|line| interner.intern(*line)).collect()

@@ -1,7 +1,7 @@
 //! `vptx diff --git`: a diff driver of git.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::source::{Compared, Source};
 use super::{Arguments, human, look};
@@ -32,11 +32,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let new_path = arguments.paths.get(7).unwrap_or(path);
-    let label = |side: &str, path: &Path, file: &Path| match file {
-        file if file == Path::new("/dev/null") => "/dev/null".to_string(),
-        _ => format!("{side}/{}", visible_path(path)),
+    let name = |side: &str, path: &Path, file: &Path| match file {
+        file if file == Path::new("/dev/null") => file.to_path_buf(),
+        _ => Path::new(side).join(path),
     };
-    let labels = [label("a", path, old), label("b", new_path, new)];
+    let names = [name("a", path, old), name("b", new_path, new)];
+    let labels = names.each_ref().map(|name| visible_path(name));
     let read = |file: &Path| Input::File(file.into()).bytes();
     let (old, new) = match (read(old), read(new)) {
         (Ok(old), Ok(new)) => (old, new),
@@ -74,7 +75,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         Err(why) => {
             let note = format!("{why}: compared as plain text");
             out.write_diff(human::note(&note, look).as_bytes())?;
-            let diff = files::diff(new_path, &old, &new, out.diff_look());
+            let diff =
+                files::diff_of(names.each_ref().map(PathBuf::as_path), &old, &new, out.diff_look());
             out.write_diff(&diff)?;
         }
     }
