@@ -8,7 +8,7 @@ use crate::syntax::lexer::word_end;
 
 /// The language of a text. The text is PTX if one of its statements is plainly PTX, or
 /// if it is empty. Otherwise it is CUDA if it has words that only C-like languages
-/// have.
+/// have, and none of another language.
 pub(crate) fn language(text: &[u8]) -> Option<Language> {
     // Binary data counts as PTX, so that it is reported as binary data.
     if is_module(text) || memchr::memchr(0, text).is_some() {
@@ -34,7 +34,8 @@ pub(crate) fn language(text: &[u8]) -> Option<Language> {
         // Text that looks like PTX may be in a Python string.
         Seen { ptx: true, .. } if has_long_strings(&source) => None,
         Seen { ptx: true, .. } | Seen { something: false, .. } => Some(Language::Ptx),
-        Seen { source: true, .. } => Some(Language::Cuda),
+        // Zig has `asm volatile (` as well.
+        Seen { source: true, other: false, .. } => Some(Language::Cuda),
         _ => None,
     }
 }
@@ -50,6 +51,8 @@ struct Seen {
     ptx: bool,
     /// A word of a C-like language.
     source: bool,
+    /// A function of another language, `fn name(`.
+    other: bool,
     /// Anything but white space, braces and semicolons.
     something: bool,
 }
@@ -95,6 +98,7 @@ impl Seen {
                         return starts;
                     }
                     self.source |= is_source(word, rest, starts);
+                    self.other |= word == b"fn" && names_function(rest);
                     end
                 }
                 _ => at + 1,
@@ -232,6 +236,13 @@ fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
     }
 }
 
+/// Whether a name and its parameters follow.
+fn names_function(rest: &[u8]) -> bool {
+    let name = rest.trim_ascii_start();
+    let end = name_end(name, 0);
+    end > 0 && name.len() < rest.len() && next(&name[end..]) == Some(b'(')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,6 +332,7 @@ mod tests {
                 "static __device__ int f(int a)\n{\n\treturn a;\n}",
                 "extern \"C\" void f();",
                 "unsigned d;",
+                "unsigned fn(int), x = fn(1);",
                 "template <typename T>\nT f();",
                 // Text that looks like PTX is part of a literal.
                 "asm(R\"(\nvadd.u32.u32.u32 %0, %1, %2;\n)\");",
@@ -344,6 +356,7 @@ mod tests {
                 "SELECT a, b FROM t WHERE a.u32 = 5;\nexit;",
                 "set.add(1)\nst.write(2)\nmatch.group (0);\nmin.value = 3;",
                 "fn main() {\n    let x = 1;\n    asm!(\"vadd.u32.u32.u32 {}, {}, {};\");\n}",
+                "fn f(a: u32) u32 {\n    return asm volatile (\"vadd.u32.u32.u32 %[d], %[a], 1;\");\n}",
                 "define void @f() {\n  %1 = call i32 asm \"vadd.u32.u32.u32 $0, $1, $2;\"\n}",
                 "code = '''\nvadd.u32.u32.u32 d, a, b;\n'''",
                 "code = \"\"\"\n.version 8.0\n\"\"\"",
