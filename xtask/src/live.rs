@@ -111,8 +111,9 @@ its instruction differ, for every sequence of
 
 Then asks the same about COUNT pairs of an instruction and a sequence, also of a sequence for
 another instruction, and compares the answers with those of `vptx diff`. Fails if one is wrong, and
-if z3 takes too long. Two cores need about three quarters of an hour; --samples proves only the
-random instructions.
+if z3 takes too long: 300 seconds for one question. About random instructions, it has 20 seconds,
+and may fail at one in twenty. Two cores need about three quarters of an hour; --samples proves only
+the random instructions.
 
 Environment:
   VPTX_PROVE_ONLY      only instructions that begin with this text, such as `vadd4.u32`
