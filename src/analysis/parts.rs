@@ -405,6 +405,20 @@ mod tests {
         }
     }
 
+    /// The first functions of a large text have no `.target`, if it comes only after them.
+    #[test]
+    fn nothing_stands_before_the_first_part_of_a_large_text() {
+        let text = format!(
+            ".func f()\n{{\n.reg .b32 a;\nvadd.s32.s32.s32 a, a, a;\n}}\n\
+             .version 1.4\n.target sm_13\n// {}\n.func g()\n{{\nret;\n}}\n",
+            "a".repeat(LARGE)
+        );
+        let (start, module) = parse_near(&text, Span::at(0), &CheckOptions::default());
+        assert_eq!((start, module.target()), (0, Some(Target::sm(13))));
+        // This target has no `vadd`.
+        assert_eq!(module.instructions().count(), 1);
+    }
+
     fn agrees(text: &str, size: usize) -> bool {
         count_in_parts(text, size, &CheckOptions::default()).is_some()
     }

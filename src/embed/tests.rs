@@ -243,6 +243,7 @@ fn percents_are_read_as_nvcc_does() {
         ("%[d].b0 %0", named, "%d.b0 %d", "%[d].b0 %[d]"),
         ("%0 %1", named, "%0 %1", "%0 %1"),
         ("%[tid] %%tid.x", named, "%tid$ %tid.x", "%[tid] %%tid.x"),
+        ("%[tid] %[tid$]", named, "%tid$ %tid$$", "%[tid] %[tid$]"),
         ("%[d] %%d %%d$", named, "%d$$ %d %d$", "%[d] %%d %%d$"),
         ("%0 %%0 %tid", named, "%0$ %0 %tid", "%0 %%0 %tid"),
         ("%[e] %%e", named, "%e$ %e", "%[e] %%e"),
@@ -356,6 +357,9 @@ fn edits_are_written_as_the_source_writes() {
         // The edited literal has other quotes than the last one.
         (r#"asm("a b" R"(c)")"#, "a", "x", Some(r#"asm("x b" R"(c)")"#)),
         (r#"asm(R"x(a x" b)x")"#, "a ", ")", None),
+        // The text ends with an operand, or with an escape.
+        (r#"asm("a %0" : "=r"(d))"#, "%0", "%0;", Some(r#"asm("a %0;" : "=r"(d))"#)),
+        (r#"asm("a\n" ::)"#, "a\n", "b;", Some(r#"asm("b;" ::)"#)),
         // Lines.
         ("asm(R\"(a\nb)\")", "a", "c\n\"\\", Some("asm(R\"(c\n\"\\\nb)\")")),
         ("#define X asm(R\"(a)\")", "a", "b\nc", None),

@@ -1501,6 +1501,17 @@ fn internal_variables_swap_their_names() {
     }
 }
 
+/// Their order makes no difference.
+#[test]
+fn internal_variables_that_are_declared_alike_keep_their_names() {
+    let text = |variables: [&str; 2]| {
+        let [one, two] = variables.map(|name| format!(".global .u32 {name};\n"));
+        let body = ".reg .b32 %r<9>;\nld.global.u32 %r1, [x];\nst.global.u32 [x], %r1;\nret;";
+        kernel(body).replace(".visible", &format!("{one}{two}.visible"))
+    };
+    assert_eq!(differences(&text(["x", "y"]), &text(["y", "x"])), []);
+}
+
 /// One declaration with several internal variables.
 #[test]
 fn variables_of_a_list_have_no_names_either() {

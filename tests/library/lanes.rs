@@ -107,6 +107,20 @@ fn halves_are_limited_when_they_are_packed() {
     assert_eq!(["add.s32", "max.s32", "cvt.pack.sat.s16.s32", "min."].map(count), [4, 2, 1, 0]);
 }
 
+/// On sm_80, `cvt.pack` takes as long as four sums. This group has three machine instructions less
+/// than its members one by one, and takes as long.
+#[test]
+fn a_group_may_take_as_long_as_its_members() {
+    let body = "vadd2.s32.s32.s32.sat r1, a, b, c;\nvmin2.s32.s32.s32 r2, e, b, c;\n\
+                vmax2.s32.s32.s32 d, r1, r2, c;\nst.global.b32 [r9], d;\n";
+    let text = kernel(body).replace("sm_90", "sm_80");
+    assert_eq!(found(&text).len(), 1, "{text}");
+    let (module, _) = parse(&text);
+    let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+    let cost = rewritten.changes.last().and_then(|last| last.cost).expect("it was estimated");
+    assert_eq!((cost.rewritten, cost.rewritten_weight), (12, 15));
+}
+
 #[test]
 fn groups_end() {
     let first = "3: a b c e > r3";

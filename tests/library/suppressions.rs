@@ -277,6 +277,20 @@ fn comments_in_sources_of_cuda_are_those_of_c() {
     }
 }
 
+/// The same holds for a source of CUDA in a string of Python.
+#[test]
+fn comments_in_strings_with_cuda_are_those_of_c() {
+    let v501 = "vadd.u32.u32.u32.sat %0, %1, %2;";
+    let operands = ": \"=r\"(d) : \"r\"(a), \"r\"(b));";
+    let source = |comment: &str| {
+        format!(
+            "SOURCE = r\"\"\"\n__global__ void f() {{\n  asm(\"{v501}\" {operands}{comment}\n}}\n\
+             \"\"\"\n"
+        )
+    };
+    assert_eq!(added(&source(""), Language::Python), source(" // vptx: ignore[V501]"));
+}
+
 /// A comment above an `asm` is about all its lines, so it takes the codes of a later line.
 #[test]
 fn a_comment_above_a_statement_takes_more_codes() {

@@ -1783,6 +1783,11 @@ fn fixes_leave_comments() {
     for (before, after) in [
         ("vmax.u32.u32.u32 d, a, b, (1 /*1*/ + 2);\n", "vmax.u32.u32.u32 d, a, b /*1*/;\n"),
         ("vmax.u32.u32.u32 d, a, b, (1 // one\n + 2);\n", "vmax.u32.u32.u32 d, a, b // one\n;\n"),
+        // Only one of the two edits has a comment.
+        (
+            "vadd.u32.u32.u32 d, 0x100000001, (0x100000000 /*1*/ + 2);\n",
+            "vadd.u32.u32.u32 d, 1, 2 /*1*/;\n",
+        ),
         (
             "vadd /*1*/ .sat /*2*/ .u32.u32.u32 d, a, b;\n",
             "vadd /*1*/ .u32 /*2*/ .u32.u32.sat d, a, b;\n",

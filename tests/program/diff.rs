@@ -270,6 +270,20 @@ fn machine_instructions_that_were_not_measured_are_no_zeros() {
     assert!(run.stdout.contains("31     62     +31  machine"), "{}", run.stdout);
 }
 
+/// Registers of vectors have a row of their own in the table.
+#[test]
+fn registers_are_counted_by_their_width() {
+    let folder = Folder::new("diff-registers");
+    let body = ".reg .v4 .b32 v;\n.reg .pred p;\nmov.v4.b32 v, {a, a, a, a};\n\
+                setp.eq.u32 p, a, 0;\n@p add.u32 d, v.y, 1;";
+    folder.write("a.ptx", module("f", 1).replace("\tadd.u32 d, a, 1;", body));
+    let run = vptx_in(&folder.0, &["diff", "--stat", "a.ptx", "a.ptx"], b"");
+    for row in ["1 1 0 registers of vectors", "1 1 0 predicates", "2 2 0 registers of 32 bits"] {
+        let is_row = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == row;
+        assert!(run.stdout.lines().any(is_row), "{row}: {}", run.stdout);
+    }
+}
+
 /// Texts without a common function are paired by their target, then by their order.
 #[test]
 fn texts_of_a_binary_are_paired_by_target() {
@@ -281,6 +295,17 @@ fn texts_of_a_binary_are_paired_by_target() {
     folder.write("two/libx.so", new);
     let run = vptx_in(&folder.0, &["diff", "one/libx.so", "two/libx.so"], b"");
     assert_eq!((run.status, run.stdout.contains(".target sm")), (1, false), "{}", run.stdout);
+}
+
+/// Equal texts are paired even if other texts have functions of the same names.
+#[test]
+fn equal_texts_of_a_binary_are_paired_first() {
+    let folder = Folder::new("diff-equal");
+    let [one, two] = [1, 2].map(|number| module("f", number));
+    folder.write("one/libx.so", fat_binary(&[plain(90, &one), plain(90, &two)]));
+    folder.write("two/libx.so", fat_binary(&[plain(90, &two), plain(90, &one)]));
+    let run = vptx_in(&folder.0, &["diff", "one/libx.so", "two/libx.so"], b"");
+    assert_eq!((run.status, &*run.stdout), (0, ""), "{}", run.stderr);
 }
 
 #[test]
@@ -456,6 +481,9 @@ fn git_calls_the_driver() {
     assert!(String::from_utf8_lossy(&paged.stdout).contains("\u{1b}[32m"));
     let plain = output_in(here, &pair, b"");
     assert!(!String::from_utf8_lossy(&plain.stdout).contains('\u{1b}'));
+    // For a file with conflicts, git gives only the path. If the driver fails, git stops.
+    let conflict = vptx_in(here, &["diff", "--git", "a.ptx"], b"");
+    assert_eq!((conflict.status, &*conflict.stdout), (0, "* Unmerged path a.ptx\n"));
 }
 
 /// A changed word is marked as a whole, even if only a part of it differs.

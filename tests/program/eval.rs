@@ -71,6 +71,22 @@ fn all_semantics_agree_here() {
     ]));
 }
 
+/// The first of several deviations is a start for readers.
+#[test]
+fn the_first_deviation_is_named_for_more() {
+    let run = eval(&[
+        "vmad.s32.u32.u32.shr7 d, a, b, c;",
+        "a=0x00100010",
+        "b=0x80000011",
+        "c=0xffff0000",
+        "--semantics",
+        "all",
+    ]);
+    let listed = |code: &str| run.stdout.contains(&format!("\n  {code}  "));
+    assert!(listed("C7") && listed("C8"), "{}", run.stdout);
+    assert!(run.stdout.ends_with("\nsee `vptx explain C7`\n"), "{}", run.stdout);
+}
+
 #[test]
 fn every_step_is_shown() {
     let mad = "vmad.s32.u32.s32.sat d, a, b, c;";

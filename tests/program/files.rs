@@ -284,6 +284,25 @@ fn a_baseline_that_is_a_link_stays_one() {
     assert_eq!(names(&folder.0.join("real")), ["known.json"]);
 }
 
+/// While the program waits for a text, a link to itself comes in the place of the baseline.
+#[test]
+fn a_baseline_that_becomes_a_circle_of_links_is_not_written() {
+    let folder = Folder::new("files-baseline-circle");
+    pipe(&folder, "a.ptx");
+    let update = ["check", "--baseline", "known.json", "--update-baseline", "a.ptx"];
+    let child = start(&folder.0, &update);
+    // The program opens the pipe after it has looked for the baseline.
+    let mut text = File::options().write(true).open(folder.0.join("a.ptx")).unwrap();
+    symlink("known.json", folder.0.join("known.json")).unwrap();
+    text.write_all(BAD.as_bytes()).unwrap();
+    drop(text);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("vptx: cannot write `known.json`: "), "{said}");
+    assert!(!said.contains("does not exist"), "{said}");
+}
+
 #[test]
 fn a_baseline_forgets_files_that_are_gone_and_no_others() {
     let folder = Folder::new("files-baseline-gone");

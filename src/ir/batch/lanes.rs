@@ -309,8 +309,8 @@ impl LanesKernel {
                 });
             }
             LanePost::Sum if LANES == 2 => {
-                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
-                    z.wrapping_add((word & 0xffff) + (word >> 16))
+                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                    z.wrapping_add(add_halves(word, u32::MAX))
                 });
             }
             LanePost::Sum if self.signed_results => {
@@ -773,4 +773,30 @@ fn turned(word: u32, masks: [u32; 4]) -> u32 {
         | (word.rotate_left(8) & masks[1])
         | (word.rotate_left(16) & masks[2])
         | (word.rotate_left(24) & masks[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Machines with wide vectors take two loops.
+    #[test]
+    fn one_loop_computes_and_sums_halves() {
+        let kernel = LanesKernel {
+            op: LaneOp::Plain(Binary::AddSat),
+            bits: 16,
+            element: Element::Unsigned,
+            signed: [false; 2],
+            signed_results: false,
+            clamp: None,
+            post: LanePost::Sum,
+            mask: u32::MAX,
+            turned: false,
+        };
+        let (x, y, z) = ([0x0002_0001_u32; BLOCK], [0xffff_0005_u32; BLOCK], [7_u32; BLOCK]);
+        let mut out = [0_u32; BLOCK];
+        kernel.in_loop::<u16, 2>([&x, &y, &z], &mut out, u16::saturating_add);
+        // The upper sum is limited.
+        assert_eq!(out, [7 + 0xffff + 6; BLOCK]);
+    }
 }

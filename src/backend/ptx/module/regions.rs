@@ -68,14 +68,13 @@ impl<'s> Regions<'s> {
     }
 
     /// Sets the targets on which a region must be cheaper, and the instructions that its text may
-    /// use. Without a gate there are no regions.
+    /// use. Without a gate there are no regions. All statements up to here have been asked for.
     pub(crate) fn aim(&mut self, targets: &[Target], gate: Option<Gate>) {
         self.targets = targets.to_vec();
         self.gate = gate;
         // New registers keep their names: a search for names takes a pass over the text.
-        for (rewriter, alone_to) in &mut self.rewriters {
+        for (rewriter, _) in &mut self.rewriters {
             rewriter.forms.clear();
-            *alone_to = 0;
         }
         while self.rewriters.len() < targets.len() {
             self.rewriters.push((Rewriter::new(&OPTIONS), 0));
