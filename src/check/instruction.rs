@@ -1,7 +1,7 @@
 //! Checks one instruction: turns the raw tree into the validated AST.
 
 use super::modifiers::{self, Modifiers};
-use super::operands::{self, Operands};
+use super::operands::{self, OperandUse, Operands};
 use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
 use crate::isa::{Mnemonic, RegisterType, WordType};
@@ -176,13 +176,16 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
     checked.push(diagnostic);
 }
 
+/// The only special register that is a predicate.
+const SPECIAL_PREDICATE: &str = "%is_explicit_cluster";
+
 fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Option<Guard> {
     let text = guard.name.text(checked.source);
     let symbol = checked.resolve(text);
     let register = symbol.and_then(|symbol| symbol.kind.register_type());
     let what = match (symbol, register) {
         (Some(_), Some(RegisterType::Predicate)) => None,
-        (None, _) if !checked.context.is_module => None,
+        (None, _) if !checked.context.is_module || text == SPECIAL_PREDICATE => None,
         (None, _) => Some("is not declared here"),
         (Some(_), _) => Some("is not a predicate"),
     };
@@ -286,12 +289,17 @@ impl CheckedOperands {
         // `assign` may have read an extra operand, which is no part of the instruction.
         checked.declared = None;
         let d = operands::destination(checked, form, mnemonic, operands.d);
+        operands::not_of_halves(checked, mnemonic, operands.d, OperandUse::Destination);
         checked.note_type(OperandName::D);
         let a = operands::source(checked, form, operands.a);
         checked.note_type(OperandName::A);
         let b = operands::source(checked, form, operands.b);
         checked.note_type(OperandName::B);
-        let c = operands.c.map(|c| operands::third_source(checked, form, c));
+        let c = operands.c.map(|c| {
+            let value = operands::third_source(checked, form, c);
+            operands::not_of_halves(checked, mnemonic, c, OperandUse::Source);
+            value
+        });
         checked.note_type(OperandName::C);
         Some(CheckedOperands { d: d?, a: a?, b: b?, c: c.flatten() })
     }

@@ -13,10 +13,11 @@ use crate::source::Span;
 use crate::syntax::{RawInstruction, RawOperand, Shape};
 use crate::video::{self, Operand, Register};
 use constants::{constant, selector_on_constant};
-use registers::{OperandUse, word_register};
+use registers::word_register;
 use selectors::{mask, takes_selector, wrong_selector};
 
 pub(in crate::check) use negation::negation;
+pub(in crate::check) use registers::{OperandUse, not_of_halves};
 pub(crate) use selectors::is_ignored;
 
 /// The operands of an instruction that has the right number of them.

@@ -599,7 +599,7 @@ mod tests {
         "vadd4.u32.u32.u32 a, a, b, a;\n",
         "vavrg2.s32.s32.s32 a.h1, a, b, a;\n",
         "@!p vsub.s32.u32.s32.sat a, a.b1, b;\r\n",
-        "vset.s32.u32.lt a, a, b; ",
+        "{.reg .s32 d; vset.s32.u32.lt d, a, b;} ",
         "vmin2.s32.s32.s32 a, a, b, b;",
         "vadd.u32.u32.u32.sat a, b, 5;\n",
         "vshl.u32.u32.u32.wrap b, b, 9; ",
@@ -607,7 +607,7 @@ mod tests {
         "{.reg .u32 a; vmax.s32.s32.s32.add a, a, b.h1, b;}",
         "vadd.u32.u32.u32.sat a.h0, b.h0, b.h1, a; ",
         "vadd.u32.u32.u32.sat a.h1, b.h1,\n b.h0, a; // then\n",
-        "{.reg .b32 r<4>; vset.u32.u32.lt r1.h0, a.h0, b.h0, a;\n\
+        "{.reg .b32 r<4>; vset.u32.u32.lt r1.h0, a.h0, b.h0, r0;\n\
          vset.u32.u32.lt r2.h1, a.h1, b.h1, r1;}",
     ];
 

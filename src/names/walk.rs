@@ -304,7 +304,8 @@ impl<'t> Walker<'t> {
         for parameter in function.results().chain(function.parameters()) {
             let Some(name) = parameter.name() else { continue };
             let (span, text) = (name.name(), name.name().text(self.source));
-            let is_double = self.is_double(text);
+            // The names in a mere declaration mean nothing.
+            let is_double = body.is_some() && self.is_double(text);
             self.bind(text, name.kind(), span);
             let space = match name.kind() {
                 DeclaredKind::Variable(space) => space,

@@ -274,12 +274,37 @@ fn what_is_no_register() {
     );
 }
 
+/// ptxas 11.8 to 13.5: "Arguments mismatch for instruction".
+#[test]
+fn comparisons_write_and_add_no_pairs_of_halves() {
+    for (statement, is_wrong) in [
+        ("vset.u32.u32.eq x, s, t;", true),
+        ("vset.u32.u32.eq.add r, s, t, x;", true),
+        ("vset.u32.u32.eq r.h0, s, t, x;", true),
+        ("vset2.u32.u32.eq x, s, t, r;", true),
+        ("vset4.u32.u32.eq r, s, t, x;", true),
+        ("vset.u32.u32.eq r, x, x;", false),
+        ("vset4.u32.u32.eq r, x, x, t;", false),
+        ("vmin.u32.u32.u32.add x, s, t, x;", false),
+        ("vsub2.u32.u32.u32.add x, x, x, x;", false),
+    ] {
+        let text = |statement: &str| kernel(&format!(".reg .f16x2 x;\n{statement}"));
+        if is_wrong {
+            errors(&text(statement), &[(Code::RegisterType, "x")]);
+        } else {
+            clean(&text(&format!("⟦{statement}⟧")));
+        }
+    }
+}
+
 #[test]
 fn guards_are_predicates() {
     clean(&kernel(
         ".reg .pred %p<4>;\n⟦@%p3 vadd.u32.u32.u32 r, s, t;⟧ ⟦@!%p0 vadd.u32.u32.u32 r, s, t;⟧",
     ));
-    for guard in ["r", "f", "k", "nothing"] {
+    // The only predicate among the special registers.
+    clean(&kernel("⟦@!%is_explicit_cluster vadd.u32.u32.u32 r, s, t;⟧"));
+    for guard in ["r", "f", "k", "nothing", "%laneid"] {
         errors(
             &kernel(&format!("@{guard} vadd.u32.u32.u32 r, s, t;")),
             &[(Code::GuardNotPredicate, guard)],

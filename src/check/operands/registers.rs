@@ -2,14 +2,14 @@
 
 use super::super::instruction::Checked;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
-use crate::isa::{Form, RegisterType, Sources, is_special_register};
+use crate::isa::{Family, Form, Mnemonic, RegisterType, Sources, WordType, is_special_register};
 use crate::source::{Span, nearest};
 use crate::syntax::{OperandClass, RawOperand, Shape, SymbolKind};
 use crate::video::Register;
 
 /// Whether an operand is read or written: the advice depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OperandUse {
+pub(in crate::check) enum OperandUse {
     Destination,
     Source,
 }
@@ -54,6 +54,25 @@ pub(super) fn word_register(
     };
     checked.push(wrong);
     None
+}
+
+/// Reports a `.f16x2` register where ptxas takes none: in comparisons, as the destination and as
+/// the third source. Elsewhere it counts as untyped bits.
+pub(in crate::check) fn not_of_halves(
+    checked: &mut Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    operand: &RawOperand,
+    place: OperandUse,
+) {
+    let compares = matches!(mnemonic.family(), Family::Set | Family::SimdSet(_));
+    if !compares || checked.declared != Some(WordType::F16x2) {
+        return;
+    }
+    let text = operand.value.text(checked.source);
+    if let Some(symbol) = checked.resolve(text) {
+        let wrong = wrong_symbol(operand.value, text, symbol.kind, place);
+        checked.push(wrong.related(symbol.span, "declared here"));
+    }
 }
 
 /// The finding for an operand that is not a register name.
@@ -244,6 +263,8 @@ pub(super) fn wrong_symbol(
                 (".f32", true) => {
                     "move the bits afterwards (`mov.b32`), or convert the value (`cvt.rn.f32.s32`)"
                 }
+                (".f16x2", false) => "move its bits to a `.b32` register first: `mov.b32`",
+                (".f16x2", true) => "move the bits afterwards: `mov.b32`",
                 (".b64" | ".u64" | ".s64", false) => "take its low half first: `cvt.u32.u64`",
                 (".b64" | ".u64" | ".s64", true) => "widen the result afterwards: `cvt.u64.u32`",
                 (".b16" | ".u16" | ".s16", false) => "widen it first: `cvt.u32.u16`",
