@@ -35,7 +35,11 @@ fn may_be_wrong(source: &str, tokens: &[Token]) -> bool {
     let [.., first, second, third, before, end] = tokens else { return false };
     let is_name = |token: &Token| token.kind() == TokenKind::Ident;
     match end.kind() {
-        TokenKind::Punct([b'|', 0]) => true,
+        TokenKind::Punct([b'|', 0]) => {
+            let opcode = tokens[..tokens.len() - 2].iter().rfind(|it| it.kind() != TokenKind::Dot);
+            !is_name(before)
+                || !opcode.is_some_and(|it| WITH_PREDICATE.contains(&it.span().text(source)))
+        }
         TokenKind::Punct([b'(', 0]) => {
             before.is(b',') && is_name(third) && second.is(b',') && is_name(first)
         }
