@@ -523,6 +523,18 @@ mod tests {
         assert_eq!(offered("vmin2.u32.u32.u32 d.h").len(), 3);
     }
 
+    /// The client asks again if a list is cut off.
+    #[test]
+    fn more_than_300_selectors_are_offered_in_part() {
+        // Each lane selects one of eight bytes.
+        for (word, count, is_part) in [("b3", MOST, true), ("b32", 64, false)] {
+            let text = format!("vadd4.u32.u32.u32 d, a.{word}");
+            let found = at(&text, &CheckOptions::default(), text.len() as u32, false);
+            let found = found.expect("selectors");
+            assert_eq!((found.offers.len(), found.is_part), (count, is_part), "{word}");
+        }
+    }
+
     #[test]
     fn registers_in_scope_are_offered() {
         let text = "\
@@ -536,6 +548,8 @@ mod tests {
     @p vadd.u32.u32.u32 a, ";
         assert_eq!(offered(text), ["%r0", "%r1", "%r2", "a"]);
         assert_eq!(offered(&format!("{text}%r")), ["%r0", "%r1", "%r2"]);
+        // The third source is the last operand.
+        assert_eq!(offered(&format!("{text}a, a, ")), ["%r0", "%r1", "%r2", "a"]);
         assert_eq!(offered(&format!("{text}a, a, a, ")), [""; 0]);
         for nothing in [
             "",

@@ -193,6 +193,15 @@ mod tests {
     }
 
     #[test]
+    fn low_bits_are_as_many_as_asked() {
+        for count in 0..=64 {
+            let bits = low_bits(count);
+            assert_eq!((bits.count_ones(), bits.trailing_ones()), (count, count));
+        }
+        assert_eq!(low_bits(65), u64::MAX);
+    }
+
+    #[test]
     fn stops_are_those_of_a_search_byte_by_byte() {
         let some = b";\n\ta;\n\tB;\n\tv;\n\t\"#/:{}x;\n\tV;\n\t.;\n\n\t; ";
         for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100, 5000] {

@@ -353,6 +353,8 @@ mod tests {
                 "import os\n@property\ndef f(self):\n    return os.path.join(a, b)\n",
                 "# include this\n# define that\nx = 1\n",
                 "set -euo pipefail\nexit 0\nld.so --help\n",
+                // No statement starts behind a string.
+                "echo \"adds\" vadd\n",
                 "SELECT a, b FROM t WHERE a.u32 = 5;\nexit;",
                 "set.add(1)\nst.write(2)\nmatch.group (0);\nmin.value = 3;",
                 "fn main() {\n    let x = 1;\n    asm!(\"vadd.u32.u32.u32 {}, {}, {};\");\n}",

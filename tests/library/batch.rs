@@ -263,6 +263,26 @@ fn scaled_products_of_parts_take_one_kernel() {
     }
 }
 
+/// The kernel of a difference adds a signed word to it, whichever of the two comes first.
+#[test]
+fn a_sum_with_a_signed_word_takes_one_kernel() {
+    let (a, b, c) = ([7, u32::MAX, 0x8000_0000], [5u32, 0, 1], [6u32, 1, 2]);
+    for word_is_first in [true, false] {
+        let mut builder = ProgramBuilder::new();
+        let [value, x, y] = Input::ALL.map(|input| builder.input(input));
+        let word = Op::Extract { value, low: 0, width: 32, signed: true };
+        let word = builder.push(word).expect("a word");
+        let difference = builder.push(Op::Sub(x, y)).expect("a small difference");
+        let (x, y) = if word_is_first { (word, difference) } else { (difference, word) };
+        let sum = builder.push(Op::Add(x, y)).expect("a small sum");
+        let program = builder.finish(sum).expect("a word");
+        let mut d = [0; 3];
+        program.eval_batch(&a, &b, &c, &mut d);
+        let sums = [0, 1, 2].map(|at: usize| a[at].wrapping_add(b[at]).wrapping_sub(c[at]));
+        assert_eq!((program.kernels(), d), (1, sums), "{program}");
+    }
+}
+
 /// Half a sum and 1 is an average, for which there is a kernel. Half a sum and another number is not.
 #[test]
 fn sums_are_halved_as_they_are() {
@@ -301,6 +321,26 @@ fn values_that_are_read_twice_are_computed_once() {
     let a = [1, 5, 0x0040_0001];
     program.eval_batch(&a, &a, &a, &mut d);
     assert_eq!((program.kernels(), d), (10, [1 << 10, 5 << 10, 1 << 10]));
+}
+
+/// The interpreter evaluates longer programs.
+#[test]
+fn a_program_of_256_steps_has_a_plan() {
+    for (steps, has_plan) in [(256, true), (257, false)] {
+        let mut builder = ProgramBuilder::new();
+        let a = builder.input(Input::A);
+        let one = builder.push(Op::Constant(1)).expect("a narrow constant");
+        // Nothing reads these.
+        for _ in 3..steps {
+            builder.push(Op::Constant(2)).expect("a narrow constant");
+        }
+        let most = builder.push(Op::Max(a, one)).expect("a word");
+        let program = builder.finish(most).expect("a word");
+        assert_eq!((program.steps().len(), program.kernels() > 0), (steps, has_plan));
+        let mut d = [0; 3];
+        program.eval_batch(&[0, 1, 7], &[0; 3], &[0; 3], &mut d);
+        assert_eq!(d, [1, 1, 7]);
+    }
 }
 
 /// Where vectors are wide, a kernel extracts the parts that it reads.

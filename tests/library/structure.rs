@@ -183,6 +183,13 @@ fn only_whole_modules_are_judged_by_their_names() {
         (Code::SecondDeclaration, "t"),
     ];
     assert_eq!(found(&module), expected);
+    // Parameters of mere declarations may have the same name.
+    let declared = format!("{HEAD}.extern .func (.param .b32 a) g(.param .b32 a, .reg .b32 a);\n");
+    let clean = self::function("vadd.u32.u32.u32 d, a, b;");
+    assert_eq!(found(&format!("{declared}{clean}")), []);
+    let defined = declared.replace(".extern", "").replace(';', "\n{ ret; }");
+    let twice = (Code::SecondDeclaration, "a");
+    assert_eq!(found(&format!("{defined}{clean}")), [twice, twice]);
     // Two modules in one text, and syntax errors.
     assert_eq!(found(&format!("{module}{module}")), []);
     assert_eq!(found(&format!("{module}}}")), []);
@@ -659,6 +666,9 @@ fn statements_of_functions_stand_in_functions() {
         assert!(part.len() < text.len());
         assert!(found(&part).iter().all(|it| it.0 != Code::MalformedStatement), "{part}");
     }
+    // Nothing stands before the first statement.
+    let text = format!("ret;\n{HEAD}.func f()\n{body}");
+    assert!(found(&text).contains(&(Code::MalformedStatement, "ret")));
     let text = format!("{HEAD}.func f();\n{body}");
     let fixed = fix(&text, &CheckOptions::default(), Applicability::Unsafe);
     assert!(fixed.text.starts_with(&format!("{HEAD}.func f()\n{{")) && fixed.left.is_empty());

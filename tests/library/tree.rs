@@ -593,6 +593,7 @@ fn errors_are_all_found_where_they_are() {
         ("add.s32 a, b, c\n@p ret;", &[("MissingSemicolon", "")]),
         ("{ ret }", &[("MissingSemicolon", "")]),
         (".pragma \"x\"\n.reg .b32 a 5;", &[("MissingSemicolon", ""), ("Unexpected", "5")]),
+        (".new {a}\n.global .u32 x;", &[("MissingSemicolon", "")]),
         ("ret; }", &[("StrayBrace", "}")]),
         (".entry k() { { ret;", &[("UnclosedBrace", "{"), ("UnclosedBrace", "{")]),
         (".entry k() { ret;\n.entry l() { ret; }", &[("UnclosedBrace", "{")]),
@@ -603,6 +604,7 @@ fn errors_are_all_found_where_they_are() {
         ("add.s32 a,, b;", &[("Unexpected", "")]),
         ("add.s32 a b, c;", &[("Unexpected", "b")]),
         ("add.s32 a, [b;", &[("Unexpected", "")]),
+        ("add.s32 a, [b);", &[("Unexpected", ")")]),
         ("ld.u32 a, [b+c];", &[("Unexpected", "c")]),
         ("@ 1 add a, b;", &[("Unexpected", "1")]),
         ("12 ret; ret;", &[("Unexpected", "12")]),
@@ -661,6 +663,16 @@ fn the_first_name_of_a_header_counts() {
         let names: Vec<_> = tree.functions().map(|it| it.name().map(|it| it.text(&text))).collect();
         assert_eq!(names, [Some("f")], "{text}");
     }
+}
+
+/// The arguments of `.attribute` stand before the name, where results stand.
+#[test]
+fn an_attribute_of_a_function_is_no_result() {
+    let source = ".func .attribute(.unified(19, 95)) f(.reg .b32 a) { ret; }";
+    let tree = parse(source);
+    assert_eq!(tree.errors(), []);
+    let function = tree.functions().next().expect("one");
+    assert_eq!((function.results().count(), function.parameters().count()), (0, 1));
 }
 
 /// Checks that the tree has the same video instructions as the reader of `check`. Returns their

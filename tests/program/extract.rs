@@ -106,6 +106,11 @@ fn texts_are_written_under_stable_names() {
     assert_eq!(written("libx.so.1.sm_75.ptx"), text(1));
     assert_eq!(written("libx.so.3.sm_90.ptx"), text(3));
     assert_eq!(written("y.whl/a/liby.2.sm_80.ptx"), text(2));
+    // The only dot is at the start: there is no ending.
+    fs::write(folder.0.join(".hidden"), sample()).unwrap();
+    let hidden = vptx_in(&folder.0, &["extract", ".hidden", "-o", "out", "-q"], b"");
+    assert_eq!((hidden.status, hidden.stderr.as_str()), (0, ""));
+    assert_eq!(written(".hidden.1.sm_75.ptx"), text(1));
     let again = vptx_in(&folder.0, &["extract", "libx.so.1", "-o", "out", "-q"], b"");
     assert_eq!((again.status, again.stderr.as_str()), (0, ""));
     let same = vptx_in(&folder.0, &["extract", "libx.so.1", "libx.so.1", "-o", "two"], b"");

@@ -362,6 +362,18 @@ fn owners_and_modes_stay() {
     }
 }
 
+/// A program that reads the old file meanwhile sees the whole old text.
+#[test]
+fn a_new_file_takes_the_name_of_the_old_one() {
+    let folder = Folder::new("files-new");
+    folder.write("a.ptx", UGLY);
+    let mut old = File::open(folder.0.join("a.ptx")).unwrap();
+    assert_eq!(vptx_in(&folder.0, &["fmt", "a.ptx"], b"").status, 0);
+    let mut text = String::new();
+    old.read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), folder.read("a.ptx").as_str()), (UGLY, NEAT));
+}
+
 #[test]
 fn all_names_of_a_file_see_what_is_written() {
     let folder = Folder::new("files-names");

@@ -48,14 +48,14 @@ pub use walk::{Leaf, LeafKind, Node, NodeKind, Visitor};
 
 use super::grammar::Expected;
 use super::lexer::Token;
-use crate::source::{MAX_LEN, Span};
+use crate::source::Span;
 
 /// Reads a text of at most [`crate::source::MAX_LEN`] bytes (4 GiB), of any content.
 ///
 /// # Panics
 /// If the text is longer.
 pub fn parse(source: &str) -> Tree<'_> {
-    parser::parse(source, Span::new(0, source.len().min(MAX_LEN) as u32))
+    parser::parse(source, Span::new(0, source.len() as u32))
 }
 
 /// Like [`parse`], for callers that need only a part of the text. A function's body that does not

@@ -226,6 +226,22 @@ fn one_finding_is_ignored() {
     assert_eq!(client.end(), 0);
 }
 
+/// A byte order mark stays the first character of a file.
+#[test]
+fn a_comment_for_a_file_follows_its_byte_order_mark() {
+    let folder = Folder::new("server-byte-order-mark");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::usual(&folder.0);
+    let text = format!("\u{feff}{MODULE}");
+    client.open(&uri, "ptx", &text);
+    let actions = client.actions(&uri, 5, 10, &json!(["quickfix"]));
+    let title = "Ignore V401 (modifier-order) in this file";
+    let action = actions.iter().find(|it| it["title"] == title).expect("it can be ignored");
+    let ignored = applied(&text, &action["edit"]["changes"][&uri]);
+    assert_eq!(ignored, format!("\u{feff}// vptx: ignore-file[V401]\n{MODULE}"));
+    assert_eq!(client.end(), 0);
+}
+
 /// One fix replaces several instructions. It is offered at the last of them.
 #[test]
 fn regions_are_fixed_together() {
@@ -412,6 +428,8 @@ fn completions_and_signatures_come_in_the_order_of_the_manual() {
     let active = &help["signatures"][help["activeSignature"].as_u64().unwrap() as usize];
     assert_eq!(active["label"], "vset.atype.btype.cmp.op2  d, a{.asel}, b{.bsel}, c;");
     assert_eq!(help["activeParameter"], 1);
+    // `d` and `a{.asel}`
+    assert_eq!(active["parameters"][0]["label"], json!([26, 27]));
     assert_eq!(active["parameters"][1]["label"], json!([29, 37]));
     assert_eq!(client.end(), 0);
 }
