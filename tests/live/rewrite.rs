@@ -384,11 +384,16 @@ const CLASSES: [(&str, char); 4] = [(".u32", 'u'), (".s32", 's'), (".b32", 'b'),
 /// constants in scalar places, and a guard.
 fn dressed(text: &str, number: usize, random: &mut Random) -> String {
     let (opcode, operands) = text.trim_end_matches(';').split_once(' ').expect("operands");
-    let mut register = |place: usize| format!("%{}{place}", random.pick(&CLASSES).1);
-    let mut names = [register(0), register(1), register(2), register(3)];
     // The operands that are the same register: numbers of d, a, b, c.
     let same: &[usize] =
         [&[][..], &[0, 1], &[0, 2], &[0, 3], &[1, 2], &[0, 1, 2, 3], &[1, 3], &[2, 3]][number % 8];
+    let mut register = |place: usize| {
+        // Comparisons take pairs of halves as `a` and `b` only.
+        let is_compared = matches!(place, 1 | 2) && !same.contains(&3);
+        let most = if opcode.starts_with("vset") && !is_compared { 3 } else { CLASSES.len() };
+        format!("%{}{place}", random.pick(&CLASSES[..most]).1)
+    };
+    let mut names = [register(0), register(1), register(2), register(3)];
     for &place in same {
         let first = names[same[0]].clone();
         names[place] = first;
