@@ -727,7 +727,7 @@ impl<'s> Layout<'s> {
                 PieceKind::DOT => !goes_on,
                 PieceKind::IDENT => self.is_label(&piece),
                 // A comment in front of a number belongs to the number.
-                _ => comment && piece.breaks > 0 && !(self.is_in_data() && !self.line_ends()),
+                _ => comment && piece.breaks > 0 && (!self.is_in_data() || self.line_ends()),
             };
             if starts {
                 self.write_data_line();

@@ -34,8 +34,7 @@ pub(crate) fn language(text: &[u8]) -> Option<Language> {
         // Text that looks like PTX may be in a Python string.
         Seen { ptx: true, .. } if has_long_strings(&source) => None,
         Seen { ptx: true, .. } | Seen { something: false, .. } => Some(Language::Ptx),
-        // Zig has `asm volatile (` as well.
-        Seen { source: true, other: false, .. } => Some(Language::Cuda),
+        Seen { words: Words::OfC, .. } => Some(Language::Cuda),
         _ => None,
     }
 }
@@ -44,20 +43,33 @@ fn has_long_strings(source: &str) -> bool {
     source.contains("\"\"\"") || source.contains("'''")
 }
 
+/// The language around PTX whose words were seen. Those of others count more: Zig has words of C.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Words {
+    #[default]
+    None,
+    OfC,
+    /// `fn name(` of Rust or Zig.
+    OfOthers,
+}
+
 /// The signs of a language that were seen in a text.
 #[derive(Default)]
 struct Seen {
     /// A statement of PTX.
     ptx: bool,
-    /// A word of a C-like language.
-    source: bool,
-    /// A function of another language, `fn name(`.
-    other: bool,
+    words: Words,
     /// Anything but white space, braces and semicolons.
     something: bool,
 }
 
 impl Seen {
+    fn note(&mut self, are_seen: bool, words: Words) {
+        if are_seen {
+            self.words = self.words.max(words);
+        }
+    }
+
     /// Examines code without comments and literals, up to a statement of PTX. `starts` says whether
     /// a statement may start at the beginning of the code. The result says whether a statement may
     /// start after the end of the code.
@@ -83,7 +95,7 @@ impl Seen {
                     continue;
                 }
                 b'#' if starts => {
-                    self.source |= is_preprocessor(&code[at + 1..]);
+                    self.note(is_preprocessor(&code[at + 1..]), Words::OfC);
                     at + 1
                 }
                 b'.' if starts && is_directive(&code[at + 1..]) => {
@@ -97,8 +109,8 @@ impl Seen {
                         self.ptx = true;
                         return starts;
                     }
-                    self.source |= is_source(word, rest, starts);
-                    self.other |= word == b"fn" && names_function(rest);
+                    self.note(is_source(word, rest, starts), Words::OfC);
+                    self.note(word == b"fn" && names_function(rest), Words::OfOthers);
                     end
                 }
                 _ => at + 1,

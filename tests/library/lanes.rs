@@ -107,8 +107,8 @@ fn halves_are_limited_when_they_are_packed() {
     assert_eq!(["add.s32", "max.s32", "cvt.pack.sat.s16.s32", "min."].map(count), [4, 2, 1, 0]);
 }
 
-/// On sm_80, `cvt.pack` takes as long as four sums. This group has three machine instructions less
-/// than its members one by one, and takes as long.
+/// On `sm_80`, `cvt.pack` takes as long as four sums. This group has three machine instructions
+/// less than its members one by one, and takes as long.
 #[test]
 fn a_group_may_take_as_long_as_its_members() {
     let body = "vadd2.s32.s32.s32.sat r1, a, b, c;\nvmin2.s32.s32.s32 r2, e, b, c;\n\
