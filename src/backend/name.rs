@@ -1,5 +1,6 @@
 //! Names and parameters of functions.
 
+use super::ptx::constants;
 use crate::ir::{Input, Program};
 use crate::video::{Instruction, Semantics};
 
@@ -23,13 +24,19 @@ pub(super) fn inputs(program: &Program) -> Vec<Input> {
     Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
 }
 
-/// The opcode, and for each operand what is more than a register.
+/// The opcode, and for each operand what is more than a register. Of a constant that is more than a
+/// number, the value.
 fn of_manual(instruction: &Instruction) -> String {
     let text = plain(instruction);
     let (opcode, operands) = text.split_once(' ').unwrap_or((&text, ""));
     let mut name = opcode.replace('.', "_");
     let operands = operands.trim_end_matches(';').split(", ");
-    for (letter, operand) in ["d", "a", "b", "c"].into_iter().zip(operands) {
+    let [a, b, c] = constants(&instruction.operation);
+    for ((letter, constant), operand) in
+        ["d", "a", "b", "c"].into_iter().zip([None, a, b, c]).zip(operands)
+    {
+        let value = constant.filter(|_| !is_number(operand)).map(|value| value.to_string());
+        let operand = value.as_deref().unwrap_or(operand);
         let (sign, value) = match operand.strip_prefix('-') {
             Some(value) => ("m", value),
             None => ("", operand),
@@ -46,6 +53,13 @@ fn of_manual(instruction: &Instruction) -> String {
     name
 }
 
+/// Whether a constant is a number, such as `-5` or `0x1f`, and no expression.
+fn is_number(constant: &str) -> bool {
+    let digits = constant.strip_prefix('-').unwrap_or(constant);
+    digits.starts_with(|first: char| first.is_ascii_digit())
+        && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +73,12 @@ mod tests {
             ("vmad.u32.u32.u32.sat.shr7 d, a, b, -c;", "vmad_u32_u32_u32_sat_shr7_c_m"),
             ("vadd2.s32.s32.s32 d.h1, a.h10, b.h23, c;", "vadd2_s32_s32_s32_d_h1_b_h23"),
             ("vadd.u32.u32.u32 d, x, x;", "vadd_u32_u32_u32"),
+            ("vadd.s32.s32.s32 d, a, WARP_SZ;", "vadd_s32_s32_s32_b_32"),
+            ("vadd.s32.s32.s32 d, a, (1 << 4);", "vadd_s32_s32_s32_b_16"),
+            ("vadd.s32.s32.s32 d, 1 + 1, b;", "vadd_s32_s32_s32_a_2"),
+            ("vadd.s32.s32.s32 d, a, ~0;", "vadd_s32_s32_s32_b_4294967295"),
+            ("vadd.s32.s32.s32 d, a, -(3);", "vadd_s32_s32_s32_b_4294967293"),
+            ("vadd.u32.u32.u32.add d, a, 0x1F, 5>3?1:2;", "vadd_u32_u32_u32_add_b_0x1F_c_1"),
             ("vset4.u32.u32.lt.add d, a.b0123, b, c;", "vset4_u32_u32_lt_add_a_b0123"),
         ] {
             let instruction: Instruction =

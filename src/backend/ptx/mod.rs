@@ -234,7 +234,7 @@ impl Instruction {
 }
 
 /// The constants in the places `a`, `b`, `c`.
-fn constants(operation: &Operation) -> [Option<u32>; 3] {
+pub(super) fn constants(operation: &Operation) -> [Option<u32>; 3] {
     let source = |source: &Source| match source {
         Source::Immediate(immediate) => Some(immediate.value()),
         Source::Register { .. } => None,
