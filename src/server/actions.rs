@@ -3,7 +3,7 @@
 use super::statements::{Near, target};
 use crate::analysis::{fix, ignoring};
 use crate::backend::ptx::{Outcome, RewriteOptions, rewrite};
-use crate::check::CheckOptions;
+use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Severity};
 use crate::source::{Span, line_end};
 
@@ -57,7 +57,7 @@ pub(super) fn of_finding<'f>(
     };
     let here = ignore_here(source, options, found)
         .map(|edits| ignore(format!("Ignore {code} ({name}) here"), edits));
-    let in_file = ignore_in_file(source, code)
+    let in_file = ignore_in_file(source, options.language, code)
         .map(|edit| ignore(format!("Ignore {code} ({name}) in this file"), vec![edit]));
     fixes.chain(here).chain(in_file).collect()
 }
@@ -77,14 +77,23 @@ fn ignore_here(source: &str, options: &CheckOptions, found: &Diagnostic) -> Opti
 }
 
 /// The edit that writes a comment at the start of the file. `None` for errors: a file should not
-/// hide them.
-fn ignore_in_file(source: &str, code: Code) -> Option<Edit> {
+/// hide them. `None` for notebooks, too, which have their code in cells.
+fn ignore_in_file(source: &str, language: Language, code: Code) -> Option<Edit> {
+    let mark = match language {
+        Language::Notebook => return None,
+        Language::Python | Language::Mojo | Language::Julia => "#",
+        Language::Ptx | Language::Cuda | Language::Rust | Language::Zig => "//",
+    };
     if code.severity() == Severity::Error {
         return None;
     }
-    let start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() as u32 } else { 0 };
-    let line = format!("// vptx: ignore-file[{code}]{}", line_end(source));
-    Some(Edit::replace(Span::at(start), line))
+    let mut start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    // The first two lines of a script may name its interpreter and its encoding.
+    let stays = |line: &str| line.starts_with("#!/") || mark == "#" && line.starts_with('#');
+    let lines = source[start..].split_inclusive('\n').take(2);
+    start += lines.take_while(|line| stays(line)).map(str::len).sum::<usize>();
+    let line = format!("{mark} vptx: ignore-file[{code}]{}", line_end(source));
+    Some(Edit::replace(Span::at(start as u32), line))
 }
 
 /// All safe fixes, if there are any.

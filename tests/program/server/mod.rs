@@ -242,6 +242,42 @@ fn a_comment_for_a_file_follows_its_byte_order_mark() {
     assert_eq!(client.end(), 0);
 }
 
+/// Python has `#`, and reads the interpreter and the encoding in the first two lines. A notebook has
+/// no place for such a comment.
+#[test]
+fn a_comment_for_a_file_is_one_of_its_language() {
+    let folder = Folder::new("server-file-comment");
+    let mut client = Client::usual(&folder.0);
+    let title = "Ignore V401 (modifier-order) in this file";
+    let call = "tl.inline_asm_elementwise('vadd.sat.s32.s32.s32 $0, $1, $2;', '=r,r,r', [a, b])";
+    let head = "#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n";
+    for (name, language, head, line) in [
+        ("a.py", "python", head, "# vptx: ignore-file[V401]\n"),
+        ("b.py", "python", "#!/usr/bin/env python3\n", "# vptx: ignore-file[V401]\n"),
+        ("c.py", "python", "", "# vptx: ignore-file[V401]\n"),
+    ] {
+        let uri = uri(&folder, name);
+        let text = format!("{head}{call}\n");
+        client.open(&uri, language, &text);
+        let at = head.matches('\n').count() as u32;
+        let actions = client.actions(&uri, at, 33, &json!(["quickfix"]));
+        let action = actions.iter().find(|it| it["title"] == title).expect("it can be ignored");
+        let ignored = applied(&text, &action["edit"]["changes"][&uri]);
+        assert_eq!(ignored, format!("{head}{line}{call}\n"));
+    }
+    let notebook = json!({
+        "cells": [{"cell_type": "code", "source": [call], "metadata": {}, "outputs": []}],
+        "metadata": {}, "nbformat": 4, "nbformat_minor": 5
+    });
+    let text = notebook.to_string();
+    let uri = uri(&folder, "a.ipynb");
+    client.open(&uri, "json", &text);
+    let at = text.find("sat").expect("it is there") as u32;
+    let actions = client.actions(&uri, 0, at, &json!(["quickfix"]));
+    assert!(!actions.is_empty() && actions.iter().all(|it| it["title"] != title), "{actions:?}");
+    assert_eq!(client.end(), 0);
+}
+
 /// One fix replaces several instructions. It is offered at the last of them.
 #[test]
 fn regions_are_fixed_together() {
