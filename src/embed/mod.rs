@@ -918,6 +918,12 @@ impl<'s> Asm<'s> {
         self.in_directive
     }
 
+    /// Whether a single `%` in front of a letter stands for itself beside operands. The compilers of
+    /// C read the letter as a modifier of an operand.
+    pub(crate) fn has_plain_percents(&self) -> bool {
+        self.mode != Mode::Full || matches!(self.quoting, Quoting::Of(Host::Zig))
+    }
+
     /// How the template refers to its operands.
     pub fn convention(&self) -> Convention {
         match self.mode {

@@ -45,17 +45,24 @@ fn unwritten(
 }
 
 /// Whether instructions under several guards write a register: together they may cover all cases,
-/// as `@p` and `@!p` do, and `@p` and `@q` after `setp.lt.s32 p|q, a, b`.
+/// as `@p` and `@!p` do, and `@p` and `@q` after `setp.lt.s32 p|q, a, b`. A predicate that changes
+/// is several guards.
 fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
-    let mut guards = flow.instructions_with(meaning).filter_map(|at| {
-        let accesses = flow.accesses(at);
-        let writes = accesses.iter().any(|it| it.meaning == meaning && it.access.writes());
-        let guard = flow.instruction(at).guard().filter(|_| writes)?;
-        let predicate = accesses.iter().find(|it| it.span == guard.name)?;
-        Some((predicate.meaning, guard.negated))
-    });
-    let first = guards.next();
-    guards.any(|guard| Some(guard) != first)
+    let writes = |at: &usize, meaning: Meaning| {
+        flow.accesses(*at).iter().any(|it| it.meaning == meaning && it.access.writes())
+    };
+    let mut guards =
+        flow.instructions_with(meaning).filter(|at| writes(at, meaning)).filter_map(|at| {
+            let guard = flow.instruction(at).guard()?;
+            // A special register has no meaning.
+            let predicate = flow.accesses(at).iter().find(|it| it.span == guard.name);
+            Some((predicate.map(|it| it.meaning), guard.negated))
+        });
+    let Some(first) = guards.next() else { return false };
+    let changes = |predicate: Meaning| {
+        flow.instructions_with(predicate).filter(|at| writes(at, predicate)).nth(1).is_some()
+    };
+    guards.any(|guard| guard != first || guard.0.is_some_and(changes))
 }
 
 fn finding(name: &str, place: Span, written: Written) -> Diagnostic {

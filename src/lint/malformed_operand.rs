@@ -1,5 +1,6 @@
-//! V910 in operands of ordinary instructions: selectors that only video instructions have, and
-//! forms of results in place of sources.
+//! V910 in operands of ordinary instructions: selectors that only video instructions have, parts of
+//! registers that are no vectors, and results in a form that the opcode does not have or in place
+//! of sources.
 
 use super::structure::{ModuleSubject, is_in_video};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
@@ -29,8 +30,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether the last of some tokens may stand behind a selector or a `_`, in two operands with `|`, or
-/// before the third operand of a call. Few do.
+/// Whether the last of some tokens may stand behind a selector, a `_` or the first of two operands
+/// with `|`, or before the third operand of a call. Few do.
 fn may_be_wrong(source: &str, tokens: &[Token]) -> bool {
     let [.., first, second, third, before, end] = tokens else { return false };
     let is_name = |token: &Token| token.kind() == TokenKind::Ident;
@@ -38,6 +39,7 @@ fn may_be_wrong(source: &str, tokens: &[Token]) -> bool {
         TokenKind::Punct([b'|', 0]) => {
             let opcode = tokens[..tokens.len() - 2].iter().rfind(|it| it.kind() != TokenKind::Dot);
             !is_name(before)
+                || before.span().text(source) == "_"
                 || !opcode.is_some_and(|it| WITH_PREDICATE.contains(&it.span().text(source)))
         }
         TokenKind::Punct([b'(', 0]) => {
@@ -83,30 +85,49 @@ fn on_instruction(
     }
 }
 
-/// Opcodes that can write `_` in place of their result. ptxas says so; the manual tells it of some.
+/// Opcodes of which some forms write `_` in place of their result. ptxas says so; the manual tells
+/// it of some.
 const DISCARDING: &[&str] = &["atom", "lop3", "match", "mbarrier", "setp"];
 
-/// Opcodes with a second result, which is a predicate.
-const WITH_PREDICATE: &[&str] = &["elect", "lop3", "match", "setp", "shfl"];
+/// Opcodes of which some forms have a predicate as a second result.
+const WITH_PREDICATE: &[&str] = &["elect", "lop3", "match", "setp", "shfl", "tex", "tld4"];
+
+/// Those of them that need the first result.
+const WITH_FIRST: &[&str] = &["shfl", "tex", "tld4"];
 
 /// A `_` or a pair that is no form of an instruction's result.
 fn other_result(source: &str, mnemonic: &str, operand: &Operand<'_>) -> Option<Diagnostic> {
-    let diagnostic =
-        |message: String| Diagnostic::new(Code::MalformedStatement, operand.span(), message);
+    let found = |message: String, label: &str| {
+        Diagnostic::new(Code::MalformedStatement, operand.span(), message).label(label)
+    };
+    let no_pair = || {
+        found(format!("`{mnemonic}` takes no two operands with `|`"), "expected one operand").help(
+            "only `setp`, `lop3`, `shfl`, `match`, `elect`, `tex` and `tld4` have two results",
+        )
+    };
+    let has_predicate = WITH_PREDICATE.contains(&mnemonic);
     match operand.kind() {
-        OperandKind::Discard if !DISCARDING.contains(&mnemonic) => Some(
-            diagnostic(format!("`{mnemonic}` cannot discard its result"))
-                .label("a register stands here"),
-        ),
-        OperandKind::Pair(first, second) if !WITH_PREDICATE.contains(&mnemonic) => {
-            // ptxas ignores a second result that is discarded.
-            let is_ignored = first.text(source) != "_" && second.text(source) == "_";
-            (!is_ignored).then(|| {
-                diagnostic(format!("`{mnemonic}` has one result"))
-                    .label("two results with `|`")
-                    .help("`setp`, `lop3`, `shfl`, `match` and `elect` have a second result")
-            })
+        OperandKind::Discard if !DISCARDING.contains(&mnemonic) => {
+            Some(found(format!("`{mnemonic}` takes no `_` here"), "expected an operand"))
         }
+        OperandKind::Pair(first, second) => {
+            let are_discarded = [first, second].map(|name| name.text(source) == "_");
+            match are_discarded {
+                [true, true] => Some(found(
+                    "both results are discarded".into(),
+                    "one of them has to be a register",
+                )),
+                // ptxas ignores a second result that is discarded.
+                [false, true] => None,
+                _ if !has_predicate => Some(no_pair()),
+                [true, false] if WITH_FIRST.contains(&mnemonic) => Some(found(
+                    format!("`{mnemonic}` cannot discard its first result"),
+                    "expected a register before `|`",
+                )),
+                _ => None,
+            }
+        }
+        OperandKind::VectorPair(..) if !has_predicate => Some(no_pair()),
         _ => None,
     }
 }
@@ -121,7 +142,7 @@ fn in_vector(
 ) -> Option<Diagnostic> {
     match element.kind() {
         OperandKind::Name(name) => not_a_vector(subject, name, element.selector()?),
-        // `st` leaves out elements of eight; ptxas takes some `_` in `mov`.
+        // `st` of 256 bits leaves out elements; ptxas takes some `_` in `mov`.
         OperandKind::Discard if is_result || matches!(mnemonic, "mov" | "st") => None,
         _ => not_read(element),
     }
@@ -136,9 +157,13 @@ fn not_read(operand: &Operand<'_>) -> Option<Diagnostic> {
                 .help("`_` discards a result"),
         ),
         OperandKind::Pair(..) | OperandKind::VectorPair(..) => Some(
-            Diagnostic::new(Code::MalformedStatement, operand.span(), "one operand stands here")
-                .label("two operands with `|`")
-                .help("`|` separates two results, which stand before all sources"),
+            Diagnostic::new(
+                Code::MalformedStatement,
+                operand.span(),
+                "expected one operand, found two",
+            )
+            .label("two operands with `|`")
+            .help("`|` separates two results, which stand before all sources"),
         ),
         OperandKind::Address(address) => address.elements().find_map(|it| not_read(&it)),
         _ => None,

@@ -59,15 +59,15 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a word is a `%`, a letter and a digit, with only one `%` in the source. nvcc and clang
-/// read the letter as a modifier of an operand, which PTX does not have.
+/// Whether a word is a `%`, a letter and a digit, with only one `%` in the source: to the compiler,
+/// an operand with a modifier. nvcc takes none; clang takes `r`, which changes nothing.
 fn is_modified(subject: &AsmSubject<'_, '_>, word: &str) -> bool {
     let asm = subject.asm();
-    // clang has some modifiers for all machines.
+    // clang writes constants in these ways.
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() && !b"acns".contains(&byte);
     matches!(word.as_bytes(), [b'%', letter, digit, ..]
-        if letter.is_ascii_alphabetic() && !b"acnlu".contains(letter) && digit.is_ascii_digit())
-        && asm.convention() == Convention::C
-        && !asm.operands.is_empty()
+        if is_letter(*letter) && digit.is_ascii_digit())
+        && !asm.has_plain_percents()
         && asm.spelled(word) == word
 }
 
@@ -76,7 +76,7 @@ fn modified(subject: &AsmSubject<'_, '_>, word: &str, span: Span) -> Diagnostic 
     let letter = &word[1..2];
     let message = format!("the compiler reads `{word}` as an operand with the modifier `{letter}`");
     let diagnostic = Diagnostic::new(Code::MissingAsmOperand, subject.place(span), message)
-        .label("PTX has no such modifiers")
+        .label("not the register of this name")
         .help(format!("an `asm` with operands has `%{word}` for the register `{word}`"));
     // All such words of the `asm`; in a macro, none has a place of its own.
     let words = text

@@ -718,16 +718,15 @@ impl<'s> Layout<'s> {
             }
             let comment = !piece.is_token();
             // Dotted words behind a type or a comma are names of sections.
-            let goes_on = match &self.statement[..] {
-                [ty] => ty.is_dot(),
-                [.., last] => last.is(b','),
-                [] => false,
-            };
+            let mut tokens = self.statement.iter().filter(|piece| piece.is_token());
+            let (first, last) = (tokens.next(), tokens.next_back());
+            let in_data = last.is_some_and(|last| last.is(b','));
+            let goes_on = in_data || last.is_none() && first.is_some_and(Piece::is_dot);
             let starts = match piece.kind {
                 PieceKind::DOT => !goes_on,
                 PieceKind::IDENT => self.is_label(&piece),
                 // A comment in front of a number belongs to the number.
-                _ => comment && piece.breaks > 0 && (!self.is_in_data() || self.line_ends()),
+                _ => comment && piece.breaks > 0 && (!in_data || self.line_ends()),
             };
             if starts {
                 self.write_data_line();
@@ -746,11 +745,6 @@ impl<'s> Layout<'s> {
             }
         }
         self.write_data_line();
-    }
-
-    /// Whether the line of data goes on behind a comma.
-    fn is_in_data(&self) -> bool {
-        self.statement.iter().rfind(|piece| piece.is_token()).is_some_and(|last| last.is(b','))
     }
 
     fn write_data_line(&mut self) {

@@ -173,6 +173,8 @@ impl<'a> Spacing<'a> {
             if self.statement == StatementKind::Instruction && piece.is(b'@') {
                 self.part = InstructionPart::Guard;
             }
+            // A list of data may go on here.
+            self.operator = sign(piece).then_some(Operator::Tight);
             return false;
         }
         let after = self.operator.take();

@@ -252,7 +252,7 @@ fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
 fn names_function(rest: &[u8]) -> bool {
     let name = rest.trim_ascii_start();
     let end = name_end(name, 0);
-    end > 0 && name.len() < rest.len() && next(&name[end..]) == Some(b'(')
+    end > 0 && name.len() < rest.len() && matches!(next(&name[end..]), Some(b'(' | b'<'))
 }
 
 #[cfg(test)]
@@ -371,6 +371,7 @@ mod tests {
                 "set.add(1)\nst.write(2)\nmatch.group (0);\nmin.value = 3;",
                 "fn main() {\n    let x = 1;\n    asm!(\"vadd.u32.u32.u32 {}, {}, {};\");\n}",
                 "fn f(a: u32) u32 {\n    return asm volatile (\"vadd.u32.u32.u32 %[d], %[a], 1;\");\n}",
+                "pub extern \"C\" fn k<T>(a: u32) { asm!(\"vadd.u32.u32.u32 {}, {}, 1;\") }",
                 "define void @f() {\n  %1 = call i32 asm \"vadd.u32.u32.u32 $0, $1, $2;\"\n}",
                 "code = '''\nvadd.u32.u32.u32 d, a, b;\n'''",
                 "code = \"\"\"\n.version 8.0\n\"\"\"",

@@ -328,13 +328,19 @@ fn comments_stay_where_they_belong() {
 fn comments_in_data_stay_in_data() {
     for length in 1..60 {
         for comment in ["/* a */", "/* a\n b */", "/* a */ /* b */", "// a\n", "/* a */\n"] {
-            let data = "10, ".repeat(length);
-            let source = format!(".section .s\n{{\n.b8 {data}{comment} 8, 16\n.b8 1\n}}\n");
-            laws(&source, &source, &FormatOptions::default());
+            for next in ["8", "-8", "x", ".debug_y", ".debug_y+4"] {
+                let data = format!("{}{comment} {next}", "10, ".repeat(length));
+                let source = format!(".section .s\n{{\n.b32 {data}, 16\n.b8 1\n}}\n");
+                laws(&source, &source, &FormatOptions::default());
+            }
         }
     }
     let broken = ".section .s\n{\n    .b8 1, /* a */ 2\n}\n";
     assert_eq!(formatted(".section .s {\n.b8 1,\n/* a */ 2 }"), broken);
+    let same = ".section .s\n{\n    .b32 /* a */ .debug_x, /* b */ .debug_y\n}\n";
+    assert_eq!(formatted(same), same);
+    let signs = ".section .s\n{\n    .b64 a,\n    /* z */\n    -5\n}\n";
+    assert_eq!(formatted(signs), signs);
     let apart = ".section .s\n{\n    .b8 1,\n    /* a */\n    2\n}\n";
     assert_eq!(formatted(".section .s {\n.b8 1,\n/* a */\n2 }"), apart);
 }

@@ -862,6 +862,9 @@ fn registers_with_one_percent_beside_operands_are_found() {
         let alone = format!("asm(\"vmin.s32.s32.s32 {word}, {word}, 1;\");");
         assert_eq!(told(&alone, Language::Cuda), [""; 0]);
     }
+    // Zig reads `%%` and `%[` only.
+    let zig = r#"asm ("{.reg .b32 %r1; mov.b32 %r1, 7; vmin.s32.s32.s32 %[d], %r1, 1;}" : [d] "=r" (-> u32))"#;
+    assert_eq!(told(zig, Language::Zig), [""; 0]);
     for word in ["%rd1", "%x", "%r_1", "%%r1", "%c1", "%n1"] {
         assert_eq!(told(&source(word), Language::Cuda), [""; 0], "{word}");
     }

@@ -358,11 +358,19 @@ fn asm_has_outputs_on_all_paths() {
     for rest in ["@!p mov.b32 %0, 1; }", "mov.b32 %0, 1; }", "@!p exit; mov.b32 %0, 2; }"] {
         assert_eq!(in_asm(&format!("{guarded} {rest}"), operands), []);
     }
-    // Several guards may cover all cases; one never does.
+    // Several guards may cover all cases; one does not, unless its predicate changes.
     let again = format!("{guarded} @p add.u32 %0, %0, 1; }}");
     assert_eq!(in_asm(&again, operands), output);
-    for (second, write) in [("not.pred q, p;", "@q"), ("setp.ge.u32 q, %1, 7;", "@q"), ("", "@!q")]
-    {
+    let special = "{ @%%is_explicit_cluster vadd.u32.u32.u32 %0, %1, 1; \
+                   @!%%is_explicit_cluster mov.b32 %0, 1; }";
+    assert_eq!(in_asm(special, operands), []);
+    for (second, write) in [
+        ("not.pred q, p;", "@q"),
+        ("setp.ge.u32 q, %1, 7;", "@q"),
+        ("", "@!q"),
+        ("not.pred p, p;", "@p"),
+        ("setp.ge.u32 p, %1, 7;", "@p"),
+    ] {
         let text = format!("{{ .reg .pred q; {guarded} {second} {write} mov.b32 %0, 1; }} }}");
         assert_eq!(in_asm(&text, operands), [], "{text}");
     }
@@ -580,6 +588,7 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
              vadd.u32.u32.u32 d, a.b1, 2;\nret;\n}}\n"
         )
     };
+    let pairs = "only `setp`, `lop3`, `shfl`, `match`, `elect`, `tex` and `tld4` have two results";
     for (statement, word, help) in [
         ("shl.b32 t, a.b1, 8;", ".b1", Some("`bfe.u32 d, a, 8, 8;` reads this byte")),
         ("@!p add.s32 t, 1, a.h1;", ".h1", Some("`bfe.u32 d, a, 16, 16;` reads this half")),
@@ -599,16 +608,12 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         ("atom.global.v2.f32.add {s, s}, [l], {s, _};", "_", Some("`_` discards a result")),
         ("mov.b32 _, a;", "_", None),
         ("shfl.sync.up.b32 _, a, 1, 0, -1;", "_", None),
-        (
-            "mov.b32 t|p, a;",
-            "t|p",
-            Some("`setp`, `lop3`, `shfl`, `match` and `elect` have a second result"),
-        ),
-        (
-            "and.b32 _|_, a, a;",
-            "_|_",
-            Some("`setp`, `lop3`, `shfl`, `match` and `elect` have a second result"),
-        ),
+        ("mov.b32 t|p, a;", "t|p", Some(pairs)),
+        ("and.b32 _|p, a, a;", "_|p", Some(pairs)),
+        ("ld.global.v4.f32 {s, s, s, s}|p, [l];", "{s, s, s, s}|p", Some(pairs)),
+        ("setp.eq.u32 _|_, a, a;", "_|_", None),
+        ("shfl.sync.up.b32 _|p, a, 1, 0, -1;", "_|p", None),
+        ("tex.2d.v4.f32.f32 _|p, [l, {s, s}];", "_|p", None),
         ("call t, g, (a);", "t", None),
     ] {
         let text = text(statement);
@@ -630,6 +635,10 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         "call (t), g, (a); call (_), g, (1);",
         "ld.global.v2.u32 {t, _}, [l]; atom.add.global.u32 _, [l], a; and.b32 t|_, a, a;",
         "lop3.b32 _, a, a, a, 3; setp.eq.u32 _, a, 1; mov.b64 {t, v.x}, l;",
+        "lop3.or.b32 _|p, a, a, a, 3, p; elect.sync _|p, -1; match.all.sync.b32 _|p, a, 1;",
+        "tex.2d.v4.f32.f32 w|p, [l, {s, s}]; tld4.r.2d.v4.f32.f32 {s, s, s, s}|p, [l, {s, s}];",
+        "mbarrier.arrive.shared.b64 _, [a];",
+        "st.global.v4.b64 [l], {l, _, l, l};",
     ] {
         let text = text(legal);
         let errors = errors(&text, &CheckOptions::default());

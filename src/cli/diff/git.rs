@@ -1,5 +1,6 @@
 //! `vptx diff --git`: a diff driver of git.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let new_path = arguments.paths.get(7).unwrap_or(path);
     let name = |side: &str, path: &Path, file: &Path| match file {
         file if file == Path::new("/dev/null") => file.to_path_buf(),
-        _ => Path::new(side).join(path),
+        // Not `join`: git has `/` on all systems, and an absolute path would replace the side.
+        _ => {
+            let mut name = OsString::from(side);
+            name.push("/");
+            name.push(path.strip_prefix("/").unwrap_or(path));
+            PathBuf::from(name)
+        }
     };
     let names = [name("a", path, old), name("b", new_path, new)];
     let labels = names.each_ref().map(|name| visible_path(name));

@@ -68,7 +68,7 @@ impl<'s> Regions<'s> {
     }
 
     /// Sets the targets on which a region must be cheaper, and the instructions that its text may
-    /// use. Without a gate there are no regions. All statements up to here have been asked for.
+    /// use. Without a gate there are no regions. The caller has asked for all earlier statements.
     pub(crate) fn aim(&mut self, targets: &[Target], gate: Option<Gate>) {
         self.targets = targets.to_vec();
         self.gate = gate;
