@@ -54,7 +54,7 @@ fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
     let mut guards =
         flow.instructions_with(meaning).filter(|at| writes(at, meaning)).filter_map(|at| {
             let guard = flow.instruction(at).guard()?;
-            // A special register has no meaning.
+            // A special register, or one of another `asm`, has no meaning.
             let predicate = flow.accesses(at).iter().find(|it| it.span == guard.name);
             Some((predicate.map(|it| it.meaning), guard.negated))
         });
@@ -62,7 +62,7 @@ fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
     let changes = |predicate: Meaning| {
         flow.instructions_with(predicate).filter(|at| writes(at, predicate)).nth(1).is_some()
     };
-    guards.any(|guard| guard != first || guard.0.is_some_and(changes))
+    guards.any(|guard| guard != first || guard.0.is_none_or(changes))
 }
 
 fn finding(name: &str, place: Span, written: Written) -> Diagnostic {

@@ -63,12 +63,15 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
 /// an operand with a modifier. nvcc takes none; clang takes `r`, which changes nothing.
 fn is_modified(subject: &AsmSubject<'_, '_>, word: &str) -> bool {
     let asm = subject.asm();
-    // clang writes constants in these ways.
-    let is_letter = |byte: u8| byte.is_ascii_alphabetic() && !b"acns".contains(&byte);
-    matches!(word.as_bytes(), [b'%', letter, digit, ..]
-        if is_letter(*letter) && digit.is_ascii_digit())
-        && !asm.has_plain_percents()
-        && asm.spelled(word) == word
+    let [b'%', letter, digit, ..] = word.as_bytes() else { return false };
+    if !letter.is_ascii_alphabetic() || !digit.is_ascii_digit() || asm.has_plain_percents() {
+        return false;
+    }
+    // clang has modifiers for constants.
+    let number = word[2..].bytes().take_while(u8::is_ascii_digit).count() + 2;
+    let operand = word[2..number].parse().ok().and_then(|at: usize| asm.operands.get(at));
+    let is_constant = operand.is_some_and(|it| it.constraint.contains(['n', 'i']));
+    !(is_constant && b"acns".contains(letter)) && asm.spelled(word) == word
 }
 
 fn modified(subject: &AsmSubject<'_, '_>, word: &str, span: Span) -> Diagnostic {

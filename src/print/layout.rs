@@ -719,9 +719,9 @@ impl<'s> Layout<'s> {
             let comment = !piece.is_token();
             // Dotted words behind a type or a comma are names of sections.
             let mut tokens = self.statement.iter().filter(|piece| piece.is_token());
-            let (first, last) = (tokens.next(), tokens.next_back());
-            let in_data = last.is_some_and(|last| last.is(b','));
-            let goes_on = in_data || last.is_none() && first.is_some_and(Piece::is_dot);
+            let (first, more) = (tokens.next(), tokens.next_back());
+            let in_data = more.or(first).is_some_and(|last| last.is(b','));
+            let goes_on = in_data || more.is_none() && first.is_some_and(Piece::is_dot);
             let starts = match piece.kind {
                 PieceKind::DOT => !goes_on,
                 PieceKind::IDENT => self.is_label(&piece),
@@ -884,7 +884,7 @@ fn bound(pieces: &[Piece<'_>]) -> usize {
 }
 
 /// The number of the first pieces that stay together: up to a comma outside of brackets, or up to a
-/// comment behind the comma on its line.
+/// the comments behind the comma on its line, if they end the line.
 fn chunk_len(pieces: &[Piece<'_>]) -> usize {
     let mut brackets = 0usize;
     for (at, piece) in pieces.iter().enumerate() {
@@ -893,14 +893,23 @@ fn chunk_len(pieces: &[Piece<'_>]) -> usize {
         } else if piece.is(b']') {
             brackets = brackets.saturating_sub(1);
         }
-        let comment = pieces
-            .get(at + 1)
-            .is_some_and(|next| next.kind == PieceKind::LINE_COMMENT && next.breaks == 0);
-        if (piece.is(b',') && brackets == 0 && !comment) || piece.ends_line() {
+        if piece.is(b',') && brackets == 0 && !comments_follow(&pieces[at + 1..])
+            || piece.ends_line()
+        {
             return at + 1;
         }
     }
     pieces.len()
+}
+
+/// Whether comments on the same line end the line or the statement.
+fn comments_follow(pieces: &[Piece<'_>]) -> bool {
+    let mut comments = pieces.iter().map(|piece| (piece.breaks == 0).then_some(piece.kind));
+    let is_block = |kind: &Option<PieceKind>| *kind == Some(PieceKind::BLOCK_COMMENT);
+    match comments.find(|kind| !is_block(kind)) {
+        Some(kind) => kind == Some(PieceKind::LINE_COMMENT),
+        None => !pieces.is_empty(),
+    }
 }
 
 /// The index of the `(` that is closed by a `)` after these pieces.

@@ -89,9 +89,13 @@ fn ignore_in_file(source: &str, language: Language, code: Code) -> Option<Edit> 
     }
     let mut start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     // The first two lines of a script may name its interpreter and its encoding.
-    let stays = |line: &str| line.starts_with("#!/") || mark == "#" && line.starts_with('#');
-    let lines = source[start..].split_inclusive('\n').take(2);
-    start += lines.take_while(|line| stays(line)).map(str::len).sum::<usize>();
+    let stays = |line: &str| {
+        let is_encoding = mark == "#" && line.starts_with('#') && line.contains("coding");
+        line.starts_with("#!") && !line.starts_with("#![") || is_encoding
+    };
+    let lines: Vec<&str> = source[start..].split_inclusive('\n').take(2).collect();
+    let kept = lines.iter().rposition(|line| stays(line)).map_or(0, |last| last + 1);
+    start += lines[..kept].iter().map(|line| line.len()).sum::<usize>();
     let line = format!("{mark} vptx: ignore-file[{code}]{}", line_end(source));
     Some(Edit::replace(Span::at(start as u32), line))
 }

@@ -327,7 +327,15 @@ fn comments_stay_where_they_belong() {
 #[test]
 fn comments_in_data_stay_in_data() {
     for length in 1..60 {
-        for comment in ["/* a */", "/* a\n b */", "/* a */ /* b */", "// a\n", "/* a */\n"] {
+        for comment in [
+            "/* a */",
+            "/* a\n b */",
+            "/* a */ /* b */",
+            "// a\n",
+            "/* a */\n",
+            "/* a */ // b\n",
+            "/* a */\n// b\n",
+        ] {
             for next in ["8", "-8", "x", ".debug_y", ".debug_y+4"] {
                 let data = format!("{}{comment} {next}", "10, ".repeat(length));
                 let source = format!(".section .s\n{{\n.b32 {data}, 16\n.b8 1\n}}\n");

@@ -255,6 +255,7 @@ fn a_comment_for_a_file_is_one_of_its_language() {
         ("a.py", "python", head, "# vptx: ignore-file[V401]\n"),
         ("b.py", "python", "#!/usr/bin/env python3\n", "# vptx: ignore-file[V401]\n"),
         ("c.py", "python", "", "# vptx: ignore-file[V401]\n"),
+        ("d.py", "python", "\n# coding: latin-1\n", "# vptx: ignore-file[V401]\n"),
     ] {
         let uri = uri(&folder, name);
         let text = format!("{head}{call}\n");
@@ -265,12 +266,20 @@ fn a_comment_for_a_file_is_one_of_its_language() {
         let ignored = applied(&text, &action["edit"]["changes"][&uri]);
         assert_eq!(ignored, format!("{head}{line}{call}\n"));
     }
+    // Other comments stay below.
+    let text = format!("# one\n# two\n# three\n{call}\n");
+    let uri = self::uri(&folder, "e.py");
+    client.open(&uri, "python", &text);
+    let actions = client.actions(&uri, 3, 33, &json!(["quickfix"]));
+    let action = actions.iter().find(|it| it["title"] == title).expect("it can be ignored");
+    let ignored = applied(&text, &action["edit"]["changes"][&uri]);
+    assert_eq!(ignored, format!("# vptx: ignore-file[V401]\n{text}"));
     let notebook = json!({
         "cells": [{"cell_type": "code", "source": [call], "metadata": {}, "outputs": []}],
         "metadata": {}, "nbformat": 4, "nbformat_minor": 5
     });
     let text = notebook.to_string();
-    let uri = uri(&folder, "a.ipynb");
+    let uri = self::uri(&folder, "a.ipynb");
     client.open(&uri, "json", &text);
     let at = text.find("sat").expect("it is there") as u32;
     let actions = client.actions(&uri, 0, at, &json!(["quickfix"]));
