@@ -202,14 +202,7 @@ impl<'s> Writing<'s> {
 
     /// The characters that start a comment at an offset.
     fn mark(&self, at: u32) -> &'static str {
-        match self.language {
-            Language::Python | Language::Mojo | Language::Julia
-                if !Span::at(at).is_in(&self.inner) =>
-            {
-                "#"
-            }
-            _ => "//",
-        }
+        if Span::at(at).is_in(&self.inner) { "//" } else { self.language.comment_mark() }
     }
 
     fn edit(&self, at: u32, kind: Insertion, codes: &BTreeSet<Code>) -> Edit {

@@ -74,6 +74,14 @@ impl Language {
         Language::Notebook,
     ];
 
+    /// The characters that start a comment up to the end of the line.
+    pub(crate) fn comment_mark(self) -> &'static str {
+        match self {
+            Language::Python | Language::Mojo | Language::Julia => "#",
+            _ => "//",
+        }
+    }
+
     /// The name, such as `cuda`.
     pub const fn text(self) -> &'static str {
         match self {

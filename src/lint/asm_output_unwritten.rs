@@ -58,11 +58,11 @@ fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
             let predicate = flow.accesses(at).iter().find(|it| it.span == guard.name);
             Some((predicate.map(|it| it.meaning), guard.negated))
         });
-    let Some(first) = guards.next() else { return false };
+    let (Some(first), Some(second)) = (guards.next(), guards.next()) else { return false };
     let changes = |predicate: Meaning| {
         flow.instructions_with(predicate).filter(|at| writes(at, predicate)).nth(1).is_some()
     };
-    guards.any(|guard| guard != first || guard.0.is_none_or(changes))
+    first.0.is_none_or(changes) || second != first || guards.any(|guard| guard != first)
 }
 
 fn finding(name: &str, place: Span, written: Written) -> Diagnostic {

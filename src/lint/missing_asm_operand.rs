@@ -74,6 +74,9 @@ fn is_modified(subject: &AsmSubject<'_, '_>, word: &str) -> bool {
     !(is_constant && b"acns".contains(letter)) && asm.spelled(word) == word
 }
 
+/// With more words to change, there is no fix: each finding has all edits.
+const MOST_WORDS: usize = 64;
+
 fn modified(subject: &AsmSubject<'_, '_>, word: &str, span: Span) -> Diagnostic {
     let text = &subject.asm().text;
     let letter = &word[1..2];
@@ -90,8 +93,9 @@ fn modified(subject: &AsmSubject<'_, '_>, word: &str, span: Span) -> Diagnostic 
         let word = span.text(text);
         (is_modified(subject, word) && place.text(subject.source) == word).then_some(place.start)
     };
-    let edits: Vec<_> = words.filter_map(singly_written).map(|at| Edit::insert(at, "%")).collect();
-    if edits.is_empty() {
+    let edits = words.filter_map(singly_written).map(|at| Edit::insert(at, "%"));
+    let edits: Vec<_> = edits.take(MOST_WORDS + 1).collect();
+    if edits.is_empty() || edits.len() > MOST_WORDS {
         return diagnostic;
     }
     diagnostic.fix(Applicability::Unsafe, "write `%` twice", edits)

@@ -79,14 +79,10 @@ fn ignore_here(source: &str, options: &CheckOptions, found: &Diagnostic) -> Opti
 /// The edit that writes a comment at the start of the file. `None` for errors: a file should not
 /// hide them. `None` for notebooks, too, which have their code in cells.
 fn ignore_in_file(source: &str, language: Language, code: Code) -> Option<Edit> {
-    let mark = match language {
-        Language::Notebook => return None,
-        Language::Python | Language::Mojo | Language::Julia => "#",
-        Language::Ptx | Language::Cuda | Language::Rust | Language::Zig => "//",
-    };
-    if code.severity() == Severity::Error {
+    if code.severity() == Severity::Error || language == Language::Notebook {
         return None;
     }
+    let mark = language.comment_mark();
     let mut start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     // The first two lines of a script may name its interpreter and its encoding.
     let stays = |line: &str| {

@@ -862,6 +862,11 @@ fn registers_with_one_percent_beside_operands_are_found() {
         let alone = format!("asm(\"vmin.s32.s32.s32 {word}, {word}, 1;\");");
         assert_eq!(told(&alone, Language::Cuda), [""; 0]);
     }
+    // Each finding would have all edits: they are limited.
+    let many = "vmin.s32.s32.s32 %r1, %r1, 1;".repeat(40);
+    let many = format!("asm(\"{{.reg .b32 %r1; {many} mov.b32 %0, %r1;}}\" : \"=r\"(d));");
+    let fixed = fix(&many, &options(Language::Cuda), Applicability::Unsafe);
+    assert_eq!((fixed.left.len(), fixed.text), (80, many));
     // Zig reads `%%` and `%[` only.
     let zig = r#"asm ("{.reg .b32 %r1; mov.b32 %r1, 7; vmin.s32.s32.s32 %[d], %r1, 1;}" : [d] "=r" (-> u32))"#;
     assert_eq!(told(zig, Language::Zig), [""; 0]);
