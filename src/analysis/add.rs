@@ -25,24 +25,42 @@ enum Way {
 
 const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Before];
 
-/// Writes comments that suppress all findings about statements. Other findings stay:
-/// no comment can suppress them.
+/// Writes comments that suppress all findings about statements and targets.
 ///
 /// A comment is written at the end of the line, or above it if the line has no room. If such a
-/// comment is already there, the codes are added to it. A notebook stays as it is.
+/// comment is already there, the codes are added to it. A notebook stays as it is, and so does a
+/// module in a string of several lines.
 pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
+    add_new_ignores(source, options, |_, _| Vec::new())
+}
+
+/// Like [`add_ignores`], but leaves out findings that are `known` in a text. Those that share a
+/// line with others get comments, too, because a known finding is found again by its line.
+pub(crate) fn add_new_ignores(
+    source: &str,
+    options: &CheckOptions,
+    known: impl Fn(&str, &[Diagnostic]) -> Vec<bool>,
+) -> Fixed {
     let mut done = Fixed::unmade(source, options);
     // JSON has no comments.
     if options.language == Language::Notebook {
         return done;
     }
     for way in WAYS {
+        let known = known(&done.text, &done.left);
+        let writing = Writing::new(&done.text, options);
+        let line = |found: &Diagnostic| writing.lines(found.span).0;
+        let is_known = |at: usize| known.get(at) == Some(&true);
+        let new: BTreeSet<usize> = (0..done.left.len())
+            .filter(|at| !is_known(*at) && may_be_ignored(&done.left[*at]))
+            .map(|at| line(&done.left[at]))
+            .collect();
         let found: Vec<&Diagnostic> =
-            done.left.iter().filter(|found| found.statement.is_some()).collect();
+            done.left.iter().filter(|found| new.contains(&line(found))).collect();
         if found.is_empty() {
             break;
         }
-        let edits = Writing::new(&done.text, options).edits(way, &found);
+        let edits = writing.edits(way, &found);
         let text = applied(&done.text, &edits);
         let (statements, left) = check_counted(&text, options);
         if left.len() >= done.left.len() {
@@ -59,6 +77,12 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     done
 }
 
+/// Whether a comment is written for a finding: it is about a statement, or about the target. An
+/// error in the structure of a text hides others, and is for a person to judge.
+fn may_be_ignored(found: &Diagnostic) -> bool {
+    found.statement.is_some() || found.code.text().starts_with("V3")
+}
+
 /// The edits that suppress one finding of a text, with a comment at the first place where it works.
 pub(crate) fn ignoring(
     source: &str,
@@ -66,7 +90,7 @@ pub(crate) fn ignoring(
     found: &Diagnostic,
 ) -> Option<Vec<Edit>> {
     // JSON has no comments.
-    if found.statement.is_none() || options.language == Language::Notebook {
+    if !may_be_ignored(found) || options.language == Language::Notebook {
         return None;
     }
     let count = |text: &str| check_counted(text, options).1.len();
@@ -111,14 +135,14 @@ impl<'s> Writing<'s> {
         let place = |scope: SuppressionScope| match scope {
             SuppressionScope::Beside(line) => Some((false, line)),
             SuppressionScope::Below(line) => Some((true, line)),
-            SuppressionScope::File => None,
+            SuppressionScope::File | SuppressionScope::Inner(_) => None,
         };
         let lists = suppressions.list.iter().filter_map(|it| Some((place(it.scope)?, it.end?)));
         Writing {
             source,
             language,
             inner: language.host().map_or_else(Vec::new, |host| inner_sources(source, host)),
-            comments: comments(source, language),
+            comments: comments(source, language).into_iter().map(|it| it.span).collect(),
             lists: lists.collect(),
             suppressions,
         }
@@ -134,9 +158,10 @@ impl<'s> Writing<'s> {
     fn edits(&self, way: Way, found: &[&Diagnostic]) -> Vec<Edit> {
         let mut wanted: BTreeMap<(u32, Insertion), BTreeSet<Code>> = BTreeMap::new();
         for diagnostic in found {
-            let Some(statement) = diagnostic.statement else {
+            if !may_be_ignored(diagnostic) {
                 continue;
-            };
+            }
+            let statement = diagnostic.statement.unwrap_or(diagnostic.span);
             // An `asm` has many instructions, so the comment belongs to the line of the finding.
             let own = if self.language == Language::Ptx { statement } else { diagnostic.span };
             if let Some(place) = self.place(way, own, statement) {
@@ -241,7 +266,8 @@ impl<'s> Writing<'s> {
             let at = edit.span.start as usize + shift + blanks;
             shift += replaced.len();
             shift -= edit.span.len() as usize;
-            let found = written.binary_search_by_key(&(at as u32), |comment| comment.start).is_ok();
+            let found =
+                written.binary_search_by_key(&(at as u32), |comment| comment.span.start).is_ok();
             (found || kind == Insertion::More).then_some(edit)
         };
         edits.into_iter().filter_map(is_comment).collect()

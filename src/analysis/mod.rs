@@ -26,6 +26,7 @@ mod waiting;
 use thiserror::Error;
 
 pub use add::add_ignores;
+pub(crate) use add::add_new_ignores;
 pub(crate) use add::ignoring;
 pub(crate) use embedded::Machine;
 pub use embedded::parse_asm;
@@ -91,7 +92,9 @@ fn check_previewed(
     let mut count = 0;
     let host = options.language.host();
     // Most files of these languages have no PTX, and are not judged.
-    if host.is_some_and(|host| host != Host::C && !preview.is_marked && !may_have_ptx(source)) {
+    if host.is_some_and(|host| host != Host::C && !preview.is_marked && !may_have_ptx(source))
+        && utf16(source).is_none()
+    {
         return Some((0, Vec::new()));
     }
     if host == Some(Host::Notebook) && preview.unreadable.is_none() {

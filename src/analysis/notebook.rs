@@ -2,8 +2,9 @@
 
 use super::{Preview, check_previewed, sort};
 use crate::check::{CheckOptions, Language};
-use crate::diagnostic::{Diagnostic, Edit, Fix, Label};
-use crate::embed::{Cells, cells};
+use crate::diagnostic::{Code, Diagnostic, Edit, Fix, Label};
+use crate::embed::{Cells, cells, mistake};
+use crate::source::Span;
 
 /// Checks the cells of a notebook. `None` if there are more findings than there is room for.
 pub(super) fn check(
@@ -12,6 +13,16 @@ pub(super) fn check(
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let (mut count, mut all) = (0, Vec::new());
+    if let Some(at) = mistake(source) {
+        let rest = &source[at as usize..];
+        let length = rest.chars().next().map_or(0, char::len_utf8) as u32;
+        let found = Diagnostic::new(
+            Code::BinaryFile,
+            Span::new(at, at + length),
+            "a notebook is JSON, and this is not: no cell from here on is read",
+        );
+        all.push(found.label("expected something else"));
+    }
     for cells in cells(source) {
         let text = cells.text();
         let options = options.clone().with_language(Language::of_host(cells.host));

@@ -459,6 +459,8 @@ mod tests {
         }
         // Some cuts do no harm.
         assert!(in_order > 20, "{in_order}");
+        // The mark is found only at the start of the whole text.
+        assert!(!agrees(&format!("\u{feff}.file 1 \"a\";\n{}", module(8, "")), 100));
     }
 
     /// The names in the block of a fix depend on the whole text.

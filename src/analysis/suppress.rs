@@ -12,7 +12,7 @@ use crate::check::{CheckOptions, Dialect, Language};
 use crate::diagnostic::{
     Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector, RuleSet, Severity,
 };
-use crate::embed;
+use crate::embed::{self, Comment};
 use crate::hash::Map;
 use crate::lint::documented_only;
 use crate::source::{LineIndex, Span};
@@ -73,7 +73,7 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
         let first = index.line(suppression.span.start);
         let last = index.line(suppression.span.end.saturating_sub(1));
         let line = match suppression.scope {
-            SuppressionScope::File => return None,
+            SuppressionScope::File | SuppressionScope::Inner(_) => return None,
             SuppressionScope::Beside(line) | SuppressionScope::Below(line) => line.max(last),
         };
         Some(index.line_span(first).to(index.line_span(line)))
@@ -85,6 +85,8 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SuppressionScope {
     File,
+    /// A CUDA source in a string.
+    Inner(Span),
     /// The line beside the comment, counted from 0.
     Beside(usize),
     /// The line below the comment, counted from 0.
@@ -180,6 +182,8 @@ pub(crate) struct Suppressions {
     groups: Map<PlaceKey, SuppressionGroup>,
     /// Lines that have a suppression beside them, in order.
     beside: Vec<usize>,
+    /// CUDA sources in strings that have a suppression for all of them, in order.
+    inner: Vec<Span>,
     /// Whether the text has an error that hides findings of the rules on names and flow.
     hides_flow: bool,
     /// How many comparisons were made.
@@ -198,28 +202,34 @@ impl Suppressions {
     ) -> Suppressions {
         let comments = comments(source, language);
         let index = LineIndex::new(source);
-        let scopes = place::scopes(source, language, &comments, &index);
+        let spans: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
+        let scopes = place::scopes(source, language, &spans, &index);
         let (mut list, mut wrong) = (Vec::new(), Vec::new());
-        for (span, scope) in comments.into_iter().zip(scopes) {
+        for (Comment { span, inner }, scope) in comments.into_iter().zip(scopes) {
             if let Some(suppression) = read(source, span, custom, &mut wrong) {
-                let scope = if suppression.file { SuppressionScope::File } else { scope };
+                let whole = inner.map_or(SuppressionScope::File, SuppressionScope::Inner);
+                let scope = if suppression.file { whole } else { scope };
                 list.push(Suppression { scope, ..suppression });
             }
         }
         let mut groups: Map<PlaceKey, SuppressionGroup> = Map::default();
-        let mut beside = Vec::new();
+        let (mut beside, mut inner) = (Vec::new(), Vec::new());
         for (at, suppression) in list.iter().enumerate() {
             groups
                 .entry(PlaceKey::Of(suppression.scope))
                 .or_insert_with(|| SuppressionGroup::of(Vec::new()))
                 .members
                 .push(at);
-            if let SuppressionScope::Beside(line) = suppression.scope {
-                beside.push(line);
+            match suppression.scope {
+                SuppressionScope::Beside(line) => beside.push(line),
+                SuppressionScope::Inner(source) => inner.push(source),
+                _ => {}
             }
         }
         beside.dedup();
-        Suppressions { list, index, language, wrong, groups, beside, hides_flow: false, steps: 0 }
+        inner.dedup();
+        let hides_flow = false;
+        Suppressions { list, index, language, wrong, groups, beside, inner, hides_flow, steps: 0 }
     }
 
     /// Whether a finding is suppressed. Marks the suppressions as used.
@@ -238,6 +248,9 @@ impl Suppressions {
             PlaceKey::Of(SuppressionScope::Beside(around.0)),
             PlaceKey::Of(SuppressionScope::Below(around.0)),
         ];
+        let next = self.inner.partition_point(|inner| inner.end < diagnostic.span.end);
+        let inner = self.inner.get(next).filter(|it| it.start <= diagnostic.span.start);
+        places.extend(inner.map(|inner| PlaceKey::Of(SuppressionScope::Inner(*inner))));
         if around.1 != around.0 {
             places.push(PlaceKey::Of(SuppressionScope::Beside(around.1)));
         }
@@ -326,9 +339,12 @@ impl Suppressions {
 }
 
 /// The comments of a text, in order.
-pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
+pub(super) fn comments(source: &str, language: Language) -> Vec<Comment> {
     match language.host() {
-        None => lexer::comments(source),
+        None => {
+            let all = lexer::comments(source).into_iter();
+            all.map(|span| Comment { span, inner: None }).collect()
+        }
         Some(host) => embed::comments(source, host),
     }
 }
@@ -525,7 +541,8 @@ mod tests {
         for _ in 0..20_000 {
             let count = numbers.below(9);
             let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
-            let comments = comments(&text, Language::Ptx);
+            let comments: Vec<Span> =
+                comments(&text, Language::Ptx).iter().map(|comment| comment.span).collect();
             let scopes = place::scopes(&text, Language::Ptx, &comments, &LineIndex::new(&text));
             for (comment, scope) in comments.iter().zip(scopes) {
                 assert_eq!(scope, plainly(&text, &comments, *comment), "{text:?} {comment:?}");

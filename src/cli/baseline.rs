@@ -1,9 +1,10 @@
 //! Known findings, which are not reported again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -184,10 +185,17 @@ impl Baseline {
         of_each.iter().map(is_known).collect()
     }
 
-    /// The path as the baseline file spells it.
+    /// The path as the baseline file spells it: from its folder on, with `/` on every system.
     fn name(&self, path: &Path) -> String {
-        let path = path.strip_prefix(&self.folder).unwrap_or(path);
-        path.to_string_lossy().replace('\\', "/")
+        let is_same = |(own, other): &(Component<'_>, Component<'_>)| own == other;
+        let shared = self.folder.components().zip(path.components()).take_while(is_same).count();
+        // Paths on two drives of Windows share nothing.
+        if shared == 0 {
+            return path.to_string_lossy().into_owned();
+        }
+        let up = self.folder.components().skip(shared).map(|_| "..".into());
+        let down = path.components().skip(shared).map(|part| part.as_os_str().to_string_lossy());
+        up.chain(down).collect::<Vec<Cow<'_, str>>>().join("/")
     }
 
     /// The number of known findings that this run did not find again in the files that it read.

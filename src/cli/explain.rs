@@ -25,9 +25,8 @@ For a whole instruction, the page says what each part does, whether ptxas
 computes what the manual says, and what the instruction costs:
   vptx explain 'vadd4.u32.u32.u32.sat d.b10, a, b.b4444, c;'
 
---format svg draws what each lane of an instruction reads and computes, once for
-ptxas and once for the manual if they differ; `vptx eval --format svg` adds
-values.
+--format svg draws what each lane of an instruction reads and computes, one
+drawing for each semantics that differs; `vptx eval --format svg` adds values.
   vptx explain 'vmin4.s32.u32.s32 d, a.b7531, b, c;' --format svg > lanes.svg
 
 --open shows a page in the browser: BROWSER, or that of the system.

@@ -34,7 +34,8 @@ All white space and line breaks follow one style. Video instructions are written
 as in the manual: modifiers are in its order, and nothing is written twice.
 Default selectors and masks, ignored third sources, and minus signs that cancel
 are removed. No other token changes, and the text assembles to the same machine
-code. A file with syntax errors is reported and not changed.
+code. A file with errors in its structure or in video instructions is reported
+and not changed.
 
 From a comment `// vptx: fmt off` between statements to `// vptx: fmt on`, or to
 the end of the file, the text is not changed. Statements on one line with a

@@ -41,7 +41,6 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::isa::Target;
 use crate::report::{Style, visible_lines};
 use crate::workspace::bug::{self, Bug};
 use crate::workspace::files::DiffLook;
@@ -82,7 +81,7 @@ struct Arguments {
     )]
     color: Color,
 
-    /// Print no summaries, like the --quiet of each command
+    /// Print no summaries, where a command has --quiet
     #[arg(long, short)]
     quiet: bool,
 }
@@ -390,14 +389,6 @@ fn by_count(counts: &BTreeMap<&str, usize>) -> String {
     counts.sort_by_key(|&(name, count)| (Reverse(*count), *name));
     let texts = counts.iter().map(|(name, count)| format!("{name} {count}"));
     texts.collect::<Vec<_>>().join(", ")
-}
-
-/// The message about a requested target that is not known. A newer ptxas may know the target.
-fn unknown_target(target: Target) -> Option<String> {
-    let nearest = target.nearest_known();
-    let text =
-        || format!("target `{target}` is not known; the nearest known target is `{nearest}`");
-    (!target.is_known()).then(text)
 }
 
 /// Reports a task that failed. Control characters are escaped. File names must be

@@ -16,7 +16,7 @@ use super::outputs::{
     self, Destination, New, Trouble, Wanted, as_instruction, ptx_bytes, put, put_in_place,
     write_one,
 };
-use super::{FAILED, FOUND, Output, errors, plain_output, trouble, unknown_target};
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::analysis::{TextPart, in_parts, parse_part, read_module};
 use crate::backend::ptx::{
     self, Cost, Decision, FreshRegisters, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter,
@@ -36,6 +36,7 @@ use crate::workspace::binary::TextFiles;
 use crate::workspace::files::{Contents, diff};
 use crate::workspace::input::Input;
 use crate::workspace::kind::OnlyPtx;
+use crate::workspace::settings::unknown_target;
 
 // Each field is a separate flag.
 #[allow(clippy::struct_excessive_bools)]
@@ -59,7 +60,7 @@ directory, under the name that `vptx extract` gives it:
 
 Several files are written into a directory under their own names, or each file
 is replaced. A file is replaced in one step or not at all. --in-place does not
-change a file that has errors.
+change a file with errors in its structure or in video instructions.
   vptx rewrite -o fast/ a.ptx b.ptx
 
 Exit status: 0 all rewritten, 1 an instruction is wrong or has no ordinary PTX on
@@ -561,10 +562,7 @@ impl Notice<'_> {
         }
         let reasons = [
             (rewriting.kept, format!("nothing is cheaper{target}")),
-            (
-                rewriting.unmeasured,
-                format!("costs{target} are not known; --all rewrites all the same"),
-            ),
+            (rewriting.unmeasured, format!("of unknown cost{target}; --all rewrites all the same")),
             (
                 rewriting.unavailable,
                 "the .target or .version is too old for the ordinary PTX".into(),

@@ -30,6 +30,14 @@ pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Comma
         let folder = folder.to_string_lossy();
         let _ = writeln!(text, "# patterns start from {}", folder.escape_debug());
     }
+    if !settings.extensions.is_empty() {
+        text.push_str("[extension]\n");
+        for extension in &settings.extensions {
+            let (ending, language) = extension.parts();
+            entry(&mut text, &quoted(ending), quoted(&language));
+        }
+        text.push('\n');
+    }
     format(&mut text, &settings.format);
     let options = settings.check(path, command);
     check(&mut text, &options);

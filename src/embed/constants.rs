@@ -20,10 +20,16 @@ const BLOCKS: [&str; 14] = [
     "case", "async",
 ];
 /// First words of statements that may bind any name in them.
-const BINDERS: [&str; 12] = [
+const BINDERS: [&str; 13] = [
     "def", "fn", "for", "with", "except", "async", "import", "from", "global", "nonlocal", "del",
-    "match",
+    "match", "case",
 ];
+
+/// Whether [`Lexer::bound`] may find names in the rest of a line.
+fn may_bind(rest: &str) -> bool {
+    memchr::memchr(b'=', rest.as_bytes()).is_some()
+        || ["lambda", "for"].iter().any(|word| rest.contains(word))
+}
 
 /// A constant.
 #[derive(Clone, Copy)]
@@ -70,15 +76,23 @@ impl<'s> Constants<'s> {
             if CLASSES.contains(&word) {
                 blocks.push((indent, true));
                 lexer.trivia(false);
-                constants.classes.insert(lexer.word());
+                let name = lexer.word();
+                constants.classes.insert(name);
+                constants.names.insert(name, None);
             } else if BLOCKS.contains(&word) {
                 blocks.push((indent, false));
             } else {
                 constants.assignment(&mut lexer, word, in_class);
             }
+            let rest = lexer.pos;
             lexer.logical_line();
             if BINDERS.contains(&word) {
                 constants.bind_all(&source[line..lexer.pos]);
+            } else if may_bind(&source[rest..lexer.pos]) {
+                let end = std::mem::replace(&mut lexer.pos, rest);
+                let bound = lexer.bound(end);
+                lexer.pos = end;
+                constants.names.extend(bound.into_iter().map(|name| (name, None)));
             }
         }
         constants
@@ -103,12 +117,16 @@ impl<'s> Constants<'s> {
         let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==");
         if is_assigned && is_plain {
             let value = lexer.pos + end + 1;
+            lexer.pos = value;
             // A name with a second value is no constant.
             let first = !self.names.contains_key(word);
             self.names.insert(word, first.then_some(Constant { value, in_class }));
         } else if is_assigned {
             // `a, b = …`, `a += …`, `a.b = …`
             self.bind_all(&self.source[start - word.len()..lexer.pos + end]);
+        } else if after.starts_with(b"[") || after.starts_with(b"(") {
+            // `[a, b] = …` is read as a whole.
+            lexer.pos = start - word.len();
         }
     }
 

@@ -55,7 +55,7 @@ pub use headers::{Header, Headers, Include};
 pub use hosts::Host;
 use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
-pub(crate) use notebook::{Cells, cells};
+pub(crate) use notebook::{Cells, cells, mistake};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
 pub(crate) use scan::{Directive, Piece, code_start, directives, pieces};
 pub use scan::{SkipReason, Skipped};
@@ -238,12 +238,22 @@ pub(crate) fn statements_with<'s>(
     read(source, headers, host, true, may_start).0
 }
 
+/// A comment of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Comment {
+    pub(crate) span: Span,
+    /// The CUDA source in a string that the comment belongs to.
+    pub(crate) inner: Option<Span>,
+}
+
 /// The comments of a source, in order, with those of CUDA sources inside it.
-pub(crate) fn comments(source: &str, host: Host) -> Vec<Span> {
-    let mut comments = match host {
+pub(crate) fn comments(source: &str, host: Host) -> Vec<Comment> {
+    let own = match host {
         Host::C => scan::comments(source),
         _ => hosts::comments(source, host),
     };
+    let mut comments: Vec<Comment> =
+        own.into_iter().map(|span| Comment { span, inner: None }).collect();
     let before = comments.len();
     if may_have_asm(source) {
         for layer in layers(source, host) {
@@ -251,7 +261,8 @@ pub(crate) fn comments(source: &str, host: Host) -> Vec<Span> {
             let inside = scan::comments(layer.text()).into_iter();
             let shown = inside.filter_map(|span| {
                 let place = layer.place(span);
-                (place.text(source) == span.text(layer.text())).then_some(place)
+                let is_shown = place.text(source) == span.text(layer.text());
+                is_shown.then(|| Comment { span: place, inner: Some(around(&layer)) })
             });
             comments.extend(shown);
         }
@@ -267,11 +278,13 @@ pub(crate) fn inner_sources(source: &str, host: Host) -> Vec<Span> {
     if !may_have_asm(source) {
         return Vec::new();
     }
-    let body = |layer: &Layer| {
-        let last = &layer.literals[layer.literals.len() - 1];
-        layer.literals[0].body.to(last.body)
-    };
-    layers(source, host).iter().map(body).collect()
+    layers(source, host).iter().map(around).collect()
+}
+
+/// The place of a text that string literals make.
+fn around(layer: &Layer) -> Span {
+    let last = &layer.literals[layer.literals.len() - 1];
+    layer.literals[0].body.to(last.body)
 }
 
 /// Whether a source may contain PTX.

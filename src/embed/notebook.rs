@@ -50,10 +50,21 @@ impl Cells {
 
 /// The cells of a notebook.
 pub(crate) fn cells(source: &str) -> Vec<Cells> {
-    let mut reader = Reader { source, pos: 0 };
+    let (CodeCells { main, mut others, host }, _) = read(source);
+    others.extend(Cells::new(source, host, main));
+    others
+}
+
+/// The place of a mistake in the JSON of a notebook, which ends the reading.
+pub(crate) fn mistake(source: &str) -> Option<u32> {
+    read(source).1
+}
+
+fn read(source: &str) -> (CodeCells, Option<u32>) {
+    let pos = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut reader = Reader { source, pos };
     let mut found = CodeCells { main: Vec::new(), others: Vec::new(), host: Host::Python };
-    // An error ends the reading.
-    _ = reader.members(|reader, key| match key {
+    let done = reader.members(|reader, key| match key {
         "cells" => reader.elements(|reader| {
             let cell = reader.cell()?;
             found.add(source, cell);
@@ -75,9 +86,8 @@ pub(crate) fn cells(source: &str) -> Vec<Cells> {
         }),
         _ => reader.skip(),
     });
-    let CodeCells { main, mut others, host } = found;
-    others.extend(Cells::new(source, host, main));
-    others
+    let mistake = done.is_none().then_some(reader.pos.min(source.len()) as u32);
+    (found, mistake)
 }
 
 struct CodeCells {
@@ -186,7 +196,10 @@ impl Reader<'_> {
                     depth -= 1;
                     self.pos += 1;
                 }
-                _ => self.pos += 1,
+                byte if byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() => self.pos += 1,
+                b',' | b':' | b'-' | b'+' | b'.' => self.pos += 1,
+                // Such as a mark of git at two versions of a line.
+                _ => return None,
             }
         }
     }

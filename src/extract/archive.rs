@@ -169,7 +169,7 @@ impl Walk<'_> {
                     }
                     other => {
                         return Err(broken(format!(
-                            "it is compressed with {other}, which vptx cannot read, which vptx cannot unpack"
+                            "it is compressed with method {other}, which vptx cannot unpack"
                         )));
                     }
                 };

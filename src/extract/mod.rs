@@ -225,7 +225,7 @@ pub enum ExtractError {
         offset: u64,
     },
     /// The text is larger than allowed.
-    #[error("the PTX at byte {offset} has {length} bytes, more than the limit of {limit}")]
+    #[error("the PTX at byte {offset} has more than {limit} bytes, the limit")]
     TooLarge {
         /// Where the entry starts.
         offset: u64,

@@ -18,6 +18,8 @@ pub(super) fn unpack(
     budget: &Budget,
 ) -> Result<Vec<u8>, ExtractError> {
     let corrupt = |reason: String| ExtractError::Corrupt { offset, reason };
+    // The text ends with a NUL.
+    let most = limit + 1;
     let too_large = |length| ExtractError::TooLarge { offset, length, limit };
     // Packed bytes count, too: entries may overlap, and a payload with errors takes time as well.
     budget.spend(payload.len() as u64)?;
@@ -25,7 +27,7 @@ pub(super) fn unpack(
         Compression::None => payload.to_vec(),
         Compression::Lz4 => {
             let length = entry.unpacked;
-            if length > limit {
+            if length > most {
                 return Err(too_large(length));
             }
             if length > LZ4_RATIO * (payload.len() as u64 + 16) {
@@ -42,10 +44,10 @@ pub(super) fn unpack(
             let decoder = ruzstd::decoding::StreamingDecoder::new(payload)
                 .map_err(|error| corrupt(error.to_string()))?;
             let mut text = Vec::new();
-            let read = decoder.take(budget.left().min(limit + 1)).read_to_end(&mut text);
+            let read = decoder.take(budget.left().min(most + 1)).read_to_end(&mut text);
             budget.spend(text.len() as u64)?;
             read.map_err(|error| corrupt(error.to_string()))?;
-            if text.len() as u64 > limit {
+            if text.len() as u64 > most {
                 return Err(too_large(text.len() as u64));
             }
             text

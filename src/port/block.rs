@@ -58,7 +58,8 @@ impl<'a> Subject<'a> {
         self.statements().any(|statement| self.is_video(statement))
     }
 
-    /// Whether it has an instruction that looks like PTX: one with a type and a `;`.
+    /// Whether it has an instruction that looks like PTX: one with a `;`, and with a type or an
+    /// opcode of PTX that no other assembler has.
     pub(super) fn is_ptx(&self) -> bool {
         let is_type = |token: &Token| {
             token.kind() == TokenKind::Dot && {
@@ -71,11 +72,21 @@ impl<'a> Subject<'a> {
         };
         self.statements().any(|statement| {
             let tokens = statement.tokens();
-            opcode(statement).is_some()
-                && tokens.iter().any(is_type)
-                && tokens.last().is_some_and(|last| last.is(b';'))
+            opcode(statement).is_some_and(|opcode| {
+                tokens.iter().any(is_type) || self.is_of_ptx_only(opcode.to(statement.span()))
+            }) && tokens.last().is_some_and(|last| last.is(b';'))
                 && !self.machine.is_foreign(tokens, |word| self.is_operand(word))
         })
+    }
+
+    /// Whether only PTX has the instruction, whose opcode is at the start of the span.
+    fn is_of_ptx_only(&self, instruction: Span) -> bool {
+        let text = self.text(instruction);
+        let starts = |word: &str| {
+            let rest = text.strip_prefix(word);
+            rest.is_some_and(|rest| rest.starts_with(['.', ' ', '\t', ';']))
+        };
+        OF_PTX_ONLY.split(' ').any(starts)
     }
 
     /// Whether each brace has a partner.
@@ -90,6 +101,11 @@ impl<'a> Subject<'a> {
         self.tree.errors().iter().any(|it| it.span.is_in(&[statement.span()]))
     }
 }
+
+/// The starts of opcodes of PTX that may stand without a type, and that no other assembler has.
+const OF_PTX_ONLY: &str = "applypriority bar barrier brkpt clusterlaunchcontrol cp discard elect \
+    fence.acq_rel fence.mbarrier_init fence.proxy fence.sc griddepcontrol isspacep mapa mbarrier \
+    membar pmevent prefetch.global prefetch.local prefetchu setmaxnreg tcgen05 tensormap wgmma wmma";
 
 /// The opcode of an instruction.
 fn opcode(statement: Statement<'_>) -> Option<Span> {

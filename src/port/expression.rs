@@ -216,6 +216,7 @@ mod tests {
             "p->f(x)",
             "(*p)->x(y)",
             "int(f(x))",
+            "static_cast<int>(a) + g<int>(x)",
         ] {
             assert!(may_have_effects(effect), "{effect}");
         }

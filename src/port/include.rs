@@ -115,6 +115,7 @@ mod tests {
             ("#include <a> /* one\n#include <b>\n*/\n", "// #include <c>\n@"),
             ("#ifndef A\n#define A\n#include <a>\n", "@\n#endif\n"),
             ("#ifndef A\n#define A\n", "@\n#endif\n"),
+            ("#ifndef A\n#define A\n", "#ifdef B\n#endif\n@\n#endif\n"),
             ("#pragma once\n", "@"),
             ("#pragma once\n", "#define A 1\n@"),
             ("void f() {}\n#include <a>\n", "@"),

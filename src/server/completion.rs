@@ -8,7 +8,8 @@ use crate::check::{CheckOptions, Language, is_wanted};
 use crate::isa::{Destination, Form, LaneWidth, Mask, Mnemonic, Modifier, Part, Selector, Sources};
 use crate::source::Span;
 use crate::syntax::{
-    Context, Handler, Piece, PieceKind, Problem, StatementKind, WantedStatement, parse_around, read,
+    Context, Handler, Piece, PieceKind, Problem, StatementKind, TokenKind, WantedStatement,
+    parse_around, read,
 };
 use crate::video;
 
@@ -62,6 +63,8 @@ struct Typed {
     /// The number of the operand at the cursor, and the typed part of it. `None` if the cursor is
     /// still in the opcode.
     operand: Option<(usize, String)>,
+    /// Whether the destination has a selector or a mask.
+    selects: bool,
 }
 
 /// The offers at an offset. They include whole forms only if the client takes `snippets`.
@@ -101,11 +104,14 @@ fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> 
 pub(super) struct Signature {
     /// The syntax lines of the manual, each with a phrase that distinguishes it from the others.
     pub(super) lines: Vec<(String, &'static str)>,
-    /// The number of the line that fits the typed modifiers.
+    /// The number of the line that fits the typed modifiers and operands.
     pub(super) fits: usize,
     /// The number of the operand at the cursor.
     pub(super) operand: usize,
 }
+
+/// The number of the operand `c`, which only some forms have.
+const THIRD: usize = 3;
 
 /// The operands that the instruction at an offset takes.
 pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Option<Signature> {
@@ -114,7 +120,12 @@ pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Op
     let (number, _) = typed.operand?;
     let forms = video::forms(mnemonic);
     let lines = forms.iter().map(|form| (video::syntax(mnemonic, form), form.title)).collect();
-    let fits = forms.iter().position(|form| takes(form, &modifiers)).unwrap_or(0);
+    let agreement = |form: &Form| {
+        let selects = typed.selects == (form.destination == Destination::Part);
+        (takes(form, &modifiers), form.third || number < THIRD, selects)
+    };
+    // The first one of those that agree best.
+    let fits = (0..forms.len()).rev().max_by_key(|&form| agreement(&forms[form])).unwrap_or(0);
     Some(Signature { lines, fits, operand: number })
 }
 
@@ -148,18 +159,19 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
     if let Some(dot) = operands.next_if(|it| it.is(b'.') && it.start() == opcode.end) {
         opcode.end = dot.end();
     }
-    let (mut number, mut word) = (0, None);
+    let (mut number, mut word, mut selects) = (0, None, false);
     for token in operands {
         if token.is(b',') {
             (number, word) = (number + 1, None);
         } else {
             word.get_or_insert(token.start());
+            selects |= number == 0 && token.kind() == TokenKind::Dot;
         }
     }
     let is_behind = text.len() > opcode.end as usize;
     let word = word.map_or("", |start| &text[start as usize..]);
     let operand = is_behind.then(|| (number, word.trim_start_matches('-').to_string()));
-    Some(Typed { opcode: opcode.text(&text).to_ascii_lowercase(), operand })
+    Some(Typed { opcode: opcode.text(&text).to_ascii_lowercase(), operand, selects })
 }
 
 /// The mnemonic and the modifiers of a word. `None` if any part of the word is neither.
@@ -532,6 +544,17 @@ mod tests {
             let found = at(&text, &CheckOptions::default(), text.len() as u32, false);
             let found = found.expect("selectors");
             assert_eq!((found.offers.len(), found.is_part), (count, is_part), "{word}");
+        }
+    }
+
+    #[test]
+    fn more_than_300_registers_are_offered_in_part() {
+        for (count, is_part) in [(MOST, false), (MOST + 1, true)] {
+            let head = ".version 8.5\n.target sm_90\n.func f()\n{\n";
+            let text = format!("{head}.reg .b32 %r<{count}>;\nvadd.u32.u32.u32 ");
+            let found = at(&text, &CheckOptions::default(), text.len() as u32, false);
+            let found = found.expect("registers");
+            assert_eq!((found.offers.len(), found.is_part), (MOST, is_part), "{count}");
         }
     }
 

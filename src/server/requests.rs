@@ -21,7 +21,7 @@ use crate::analysis::ParseInstructionError;
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs, Edit};
 use crate::evaluation::{self, Evaluation, Registers};
-use crate::print::format_edits;
+use crate::print::{LineEnding, format_edits};
 use crate::source::Span;
 use crate::video::{Instruction, Semantics};
 
@@ -338,12 +338,17 @@ impl Server {
         if check.language != Language::Ptx {
             return Ok(None);
         }
+        // A part of a text keeps the line endings of the text.
+        let format =
+            if range.is_some() { format.with_line_ending(LineEnding::Keep) } else { format };
         // A text with errors stays unchanged; the findings say why.
         let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
         let mut edits = self.edits(document, &edits);
         if let Some((start, end)) = range {
+            // Editors end a selection of whole lines at the start of the next line.
+            let last = if end.character == 0 { end.line.saturating_sub(1) } else { end.line };
             // The white space before a statement belongs to the statement.
-            let lines = start.line..=end.line;
+            let lines = start.line..=last.max(start.line);
             edits.retain(|edit| lines.contains(&edit.range.end.line));
         }
         Ok(Some(edits))

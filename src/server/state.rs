@@ -30,7 +30,7 @@ use crate::print::FormatOptions;
 use crate::workspace::bug::{Bug, guarded};
 use crate::workspace::docs::docs;
 use crate::workspace::kind::FileKind;
-use crate::workspace::settings::{FILE, Finder, Settings};
+use crate::workspace::settings::{FILE, Finder, Settings, unknown_names};
 
 /// The largest number of findings that are sent for a text: no person reads more.
 const MOST: usize = 10_000;
@@ -51,6 +51,8 @@ pub struct Server {
     unsent: BTreeSet<String>,
     /// Requests that wait and were cancelled.
     cancelled: HashSet<RequestId>,
+    /// Warnings that the user has seen.
+    warned: BTreeSet<String>,
     /// Messages that go out together with the answer.
     beside: Vec<Message>,
     requests: i32,
@@ -116,9 +118,13 @@ pub(super) fn answer(result: impl Serialize) -> Answer {
         .map_err(|error| failure(ErrorCode::InternalError, error.to_string()))
 }
 
-/// The message that shows an error to the user.
-fn shown(error: &impl Display) -> Message {
-    let params = json!({ "type": 1, "message": error.to_string() });
+/// The types of messages of the protocol.
+const ERROR: u8 = 1;
+const WARNING: u8 = 2;
+
+/// The message that shows a text to the user.
+fn message_to_user(kind: u8, text: &impl Display) -> Message {
+    let params = json!({ "type": kind, "message": text.to_string() });
     Message::Notification(Notification::new("window/showMessage".into(), params))
 }
 
@@ -209,7 +215,8 @@ impl Server {
         let unsent = mem::take(&mut self.unsent);
         let documents = unsent.iter().filter_map(|uri| Some((uri, self.documents.get(uri)?)));
         let published = documents.map(|(uri, document)| {
-            guarded(uri, || self.publish(document)).unwrap_or_else(|bug: Bug| shown(&bug))
+            guarded(uri, || self.publish(document))
+                .unwrap_or_else(|bug: Bug| message_to_user(ERROR, &bug))
         });
         published.collect()
     }
@@ -341,6 +348,9 @@ impl Server {
         for document in self.documents.values_mut() {
             document.found.take();
         }
+        for uri in self.documents.keys().cloned().collect::<Vec<_>>() {
+            self.warn(&uri);
+        }
         if self.client.pulls {
             if self.client.refreshes && self.phase == Phase::Running {
                 self.ask("workspace/diagnostic/refresh", Value::Null);
@@ -350,9 +360,19 @@ impl Server {
         }
     }
 
+    /// Shows once what is not known of the target or the version that a text is checked against.
+    fn warn(&mut self, uri: &str) {
+        let in_force = self.documents.get(uri).and_then(|document| self.in_force(document));
+        for message in in_force.iter().flat_map(|in_force| unknown_names(&in_force.check)) {
+            if self.warned.insert(message.clone()) {
+                self.beside.push(message_to_user(WARNING, &message));
+            }
+        }
+    }
+
     /// Shows an error.
     fn show(&mut self, error: &impl Display) {
-        self.beside.push(shown(error));
+        self.beside.push(message_to_user(ERROR, error));
     }
 
     fn ask(&mut self, method: &str, params: Value) {
@@ -398,7 +418,8 @@ impl Server {
             _ => Ok(()),
         };
         if let Err(error) = done {
-            let params = json!({ "type": 1, "message": format!("`{method}`: {}", error.message) });
+            let params =
+                json!({ "type": ERROR, "message": format!("`{method}`: {}", error.message) });
             let notification = Notification::new("window/logMessage".into(), params);
             self.beside.push(Message::Notification(notification));
         }
@@ -430,6 +451,7 @@ impl Server {
         };
         let uri = document.uri.as_ref().to_string();
         self.documents.insert(uri.clone(), document);
+        self.warn(&uri);
         self.changed(uri);
     }
 

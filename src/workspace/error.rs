@@ -39,6 +39,11 @@ impl FileError {
 
 /// The system's message without its error number.
 pub(crate) fn reason(error: &io::Error) -> String {
+    // The search of folders puts an error of its own, with the path, around that of the system.
+    let source = error.get_ref().and_then(|error| error.source());
+    if let Some(error) = source.and_then(|source| source.downcast_ref()) {
+        return reason(error);
+    }
     let text = error.to_string();
     match text.find(" (os error") {
         Some(at) => text[..at].to_lowercase(),

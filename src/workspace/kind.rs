@@ -117,6 +117,12 @@ impl Extension {
         }
         Ok(Extension { ending: format!(".{}", name.to_ascii_lowercase()), language })
     }
+
+    /// The ending without its dot, and the name of the language.
+    pub(crate) fn parts(&self) -> (&str, String) {
+        let language = self.language.to_possible_value().expect("each language has a name");
+        (&self.ending[1..], language.get_name().into())
+    }
 }
 
 impl FromStr for Extension {

@@ -252,6 +252,25 @@ impl Choices {
     }
 }
 
+/// Messages about requested targets and a requested version that are not known.
+pub(crate) fn unknown_names(options: &CheckOptions) -> Vec<String> {
+    let targets = options.target.iter().chain(&options.targets);
+    let targets = targets.filter_map(|&target| unknown_target(target));
+    let version = options.ptx_version.filter(|version| !version.is_known()).map(|version| {
+        let nearest = version.nearest_known();
+        format!("PTX version `{version}` is not known; the nearest known version is `{nearest}`")
+    });
+    targets.chain(version).collect()
+}
+
+/// The message about a requested target that is not known. A newer ptxas may know the target.
+pub(crate) fn unknown_target(target: Target) -> Option<String> {
+    let nearest = target.nearest_known();
+    let text =
+        || format!("target `{target}` is not known; the nearest known target is `{nearest}`");
+    (!target.is_known()).then(text)
+}
+
 /// The settings in a file, or the defaults.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -434,7 +453,9 @@ impl Finder {
         }
         // A missing folder is reported later, when a file in it is read.
         let folder = fs::canonicalize(named).unwrap_or_else(|_| named.to_path_buf());
-        let file = folder.ancestors().map(|above| above.join(FILE)).find(|file| file.is_file());
+        // Also a broken link is a file whose settings cannot be read.
+        let exists = |file: &PathBuf| file.symlink_metadata().is_ok_and(|it| !it.is_dir());
+        let file = folder.ancestors().map(|above| above.join(FILE)).find(exists);
         let settings = match (&self.fixed, file) {
             (Some(fixed), _) => Ok(Arc::clone(fixed)),
             (None, Some(file)) => {

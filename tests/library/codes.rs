@@ -457,10 +457,14 @@ fn what_is_found_can_be_suppressed() {
             let before = check(&text, &options);
             let done = add_ignores(&text, &options);
             let left = |of: &[vptx::Diagnostic]| -> Vec<Code> {
-                of.iter().filter(|it| it.statement.is_none()).map(|it| it.code).collect()
+                // An error in the structure of a text gets no comment.
+                let stays = |it: &&vptx::Diagnostic| {
+                    it.statement.is_none() && !it.code.text().starts_with("V3")
+                };
+                of.iter().filter(stays).map(|it| it.code).collect()
             };
             let again = check(&done.text, &options);
-            assert!(again.iter().all(|it| it.statement.is_none()), "{code}: {again:?}");
+            assert_eq!(left(&again).len(), again.len(), "{code}: {again:?}");
             assert_eq!(left(&before), left(&again), "{code}\n{}", done.text);
             written += before.len() - again.len();
             assert_eq!(done.codes.len(), before.len() - again.len(), "{code}");

@@ -867,6 +867,9 @@ fn registers_with_one_percent_beside_operands_are_found() {
     let many = format!("asm(\"{{.reg .b32 %r1; {many} mov.b32 %0, %r1;}}\" : \"=r\"(d));");
     let fixed = fix(&many, &options(Language::Cuda), Applicability::Unsafe);
     assert_eq!((fixed.left.len(), fixed.text), (80, many));
+    // clang writes a constant for `%c2`.
+    let constant = r#"asm("vadd.u32.u32.u32 %0, %1, %c2;" : "=r"(d) : "r"(a), "n"(5));"#;
+    assert_eq!(told(constant, Language::Cuda), [""; 0]);
     // Zig reads `%%` and `%[` only.
     let zig = r#"asm ("{.reg .b32 %r1; mov.b32 %r1, 7; vmin.s32.s32.s32 %[d], %r1, 1;}" : [d] "=r" (-> u32))"#;
     assert_eq!(told(zig, Language::Zig), [""; 0]);
@@ -946,6 +949,11 @@ fn fixes_are_written_as_the_source_writes() {
             "unsafe { asm!(\"vadd.sat.s32.s32.s32 {}, {}, {0};\", out(reg32) d, in(reg32) a) }",
             Language::Rust,
             "unsafe { asm!(\"vadd.s32.s32.s32.sat {}, {}, {0};\", out(reg32) d, in(reg32) a) }",
+        ),
+        (
+            "asm!(\"vadd.s32.s32.s32 {}, {}, {}, {0};\", out(reg32) d, in(reg32) a, in(reg32) b);",
+            Language::Rust,
+            "asm!(\"vadd.s32.s32.s32 {}, {}, {};\", out(reg32) d, in(reg32) a, in(reg32) b);",
         ),
         (
             "asm!(\n    \"vadd.sat.s32.s32.s32 {0}, {0},\",\n    \"{};\",\n    inout(reg32) d);",
@@ -1033,6 +1041,30 @@ fn cells_of_notebooks_are_read() {
     for (before, _) in source.char_indices().step_by(3) {
         hold(&source[..before], Language::Notebook);
     }
+    // What is cut off, or no JSON, is not taken for a notebook without findings.
+    let marked = format!("\u{feff}{one}");
+    assert_eq!(told(&marked, Language::Notebook), ["V104 .u32.u32"]);
+    let broken = one.replacen("{\"source", "<<<<<<< {\"source", 1);
+    assert_eq!(told(&broken, Language::Notebook), ["V008 <"]);
+    assert_eq!(told(&one[..one.len() - 1], Language::Notebook), ["V104 .u32.u32", "V008 "]);
+}
+
+/// A source without PTX has no statements to check.
+#[test]
+fn sources_without_ptx_have_no_statements() {
+    for language in [Language::Python, Language::Rust, Language::Julia, Language::Zig] {
+        assert_eq!(check_counted("x = 1\n", &options(language)), (0, Vec::new()), "{language:?}");
+    }
+}
+
+/// Text in UTF-16 is not taken for a source without PTX.
+#[test]
+fn sources_in_utf_16_are_found() {
+    for language in [Language::Python, Language::Rust, Language::Zig, Language::Notebook] {
+        let text: String = "x = 'vadd'\n".chars().flat_map(|it| [it, '\0']).collect();
+        assert_eq!(told(&text, language), ["V008 \0"], "{language:?}");
+        assert_eq!(told("x = '\0'", language), [""; 0], "{language:?}");
+    }
 }
 
 #[test]
@@ -1048,6 +1080,21 @@ fn comments_suppress_all_there_is() {
         };
         let mark = if is_hash { "#" } else { "//" };
         assert!(done.text.contains(&format!("{mark} vptx: ignore[V")), "{name}\n{}", done.text);
+    }
+    // A comment for the whole of a CUDA source in a string is about that source.
+    let inner = "const char *k = R\"(\n__global__ void k(unsigned d) {\n\
+                 asm(\"vadd.u32.u32 %0, %0, %0;\" : \"+r\"(d)); }\n)\";\n";
+    let outer = "void f(int d) { asm(\"vadd.u32 %0, %0, %0;\" : \"+r\"(d)); }\n";
+    let mark = "// vptx: ignore-file[V104]\n";
+    let marked = inner.replace("R\"(\n", &format!("R\"(\n{mark}"));
+    let one = "V104 .u32.u32";
+    for (source, expected) in [
+        (format!("{inner}{outer}"), &[one, "V104 .u32"][..]),
+        (format!("{marked}{outer}"), &["V104 .u32"]),
+        (format!("{outer}{marked}{inner}"), &["V104 .u32", one]),
+        (format!("{mark}{inner}{outer}"), &[]),
+    ] {
+        assert_eq!(told(&source, Language::Cuda), expected, "{source}");
     }
     // No comment may stand after a backslash or inside a string.
     let source = "x = f(tl.inline_asm_elementwise('vadd.u32.u32 ' \\\n  '$0, $1, $1;', '=r,r'))\n";
@@ -1359,6 +1406,45 @@ fn a_named_text_ends_with_its_line() {
     let source = "TEXT = \"vadd.u32.u32 $0, $1, $1;\"[x]\n\
                   tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n";
     assert_eq!(found(source, Language::Python), []);
+}
+
+/// A name that any code may bind again is no constant.
+#[test]
+fn a_name_that_is_bound_again_is_no_constant() {
+    let call = "x = tl.inline_asm_elementwise(P, \"=r,r\", [a], t, True, 1)\n";
+    let source = |more: &str| format!("P = \"vadd.u32.u32 $0, $1, $1;\"\n{more}\n{call}");
+    for more in [
+        "a; P = f()",
+        "if c: P = f()",
+        "g(lambda P: P)",
+        "h = lambda a, *P: a",
+        "[f(P) for P in ops]",
+        "[f(P) for a, (b, P) in ops]",
+        "g((P := h()))",
+        "q = P = g()",
+        "[q, *P] = g()",
+        "(P) = g()",
+        "case [P]: pass",
+        "case Z() as P: pass",
+        "class P: pass",
+        "x = ';'; P = g(b == c)",
+    ] {
+        assert_eq!(told(&source(more), Language::Python), [""; 0], "{more}");
+        assert_eq!(skips(&source(more), Language::Python), [SkipReason::Computed], "{more}");
+    }
+    for more in [
+        "f(P=P)",
+        "q = P == r",
+        "q = (P, [P])",
+        "s = 'P = 1; lambda P: 2'",
+        "h = lambda a: P",
+        "[f(P) for a in P]",
+        "if P == 'a': q = 1",
+        "q: str = P # P = 1",
+        "d[P] = 1 if P != q else 2",
+    ] {
+        assert_eq!(told(&source(more), Language::Python), ["V104 .u32.u32"], "{more}");
+    }
 }
 
 /// Only an assignment gives a name another text.

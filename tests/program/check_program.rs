@@ -1143,6 +1143,29 @@ fn a_baseline_has_findings_on_names() {
     assert!(run.stdout.contains("`elsewhere`"), "{}", run.stdout);
 }
 
+/// The paths in a baseline start at its folder, also those that lead out of it. So another copy of
+/// the project can use it.
+#[test]
+fn a_baseline_belongs_to_each_copy() {
+    let [one, two] = ["one", "two"].map(|it| Folder::new(&format!("check-baseline-copy-{it}")));
+    for folder in [&one, &two] {
+        folder.write("src/sub/a.ptx", BAD);
+        folder.write("ci/b/none", "");
+    }
+    let known = ["--baseline", "ci/b/known.json", "src"];
+    concise(&one, &[&known[..], &["--update-baseline"]].concat());
+    let text = one.read("ci/b/known.json");
+    assert!(text.contains("\"path\": \"../../src/sub/a.ptx\""), "{text}");
+    two.write("ci/b/known.json", text);
+    assert_eq!(concise(&two, &known).stdout, "");
+    // A file that is gone is forgotten.
+    fs::remove_file(two.0.join("src/sub/a.ptx")).unwrap();
+    two.write("src/b.ptx", LOOSE);
+    concise(&two, &[&known[..], &["--update-baseline"]].concat());
+    let text = two.read("ci/b/known.json");
+    assert!(text.contains("src/b.ptx") && !text.contains("a.ptx"), "{text}");
+}
+
 #[test]
 fn a_baseline_is_named_in_the_settings() {
     let folder = Folder::new("check-baseline-settings");
@@ -1896,6 +1919,24 @@ fn a_baseline_is_left_alone() {
     assert_eq!(folder.read("a.ptx"), "vadd.s32.s32.s32.sat d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
     let wrong = run(&["--fix-known"]);
     assert_eq!((wrong.status, &*wrong.stderr), (2, "vptx: --fix-known needs --fix or --diff\n"));
+}
+
+/// Comments are added for new findings only, and for what stands on the same lines.
+#[test]
+fn known_findings_get_no_comments() {
+    let folder = Folder::new("check-add-ignore-baseline");
+    let known = ["check", "--baseline", "known.json"];
+    let run = |more: &[&str]| vptx_in(&folder.0, &[&known[..], more, &["a.ptx"]].concat(), b"");
+    folder.write("a.ptx", format!("{BAD}{BAD}{LOOSE}"));
+    run(&["--update-baseline"]);
+    let both = format!("{} {LOOSE}", BAD.trim_end());
+    folder.write("a.ptx", format!("{BAD}{BAD}{both}"));
+    let before = run(&["--format", "concise"]).stdout;
+    assert_eq!(codes(&before), ["V104", "V403"], "{before}");
+    let done = run(&["--add-ignore", "--quiet"]);
+    assert_eq!((done.status, done.stdout.as_str()), (0, ""));
+    let marked = both.replace('\n', " // vptx: ignore[V104, V403]\n");
+    assert_eq!(folder.read("a.ptx"), format!("{BAD}{BAD}{marked}"));
 }
 
 /// If a file cannot be written, the program does not claim that it added comments.

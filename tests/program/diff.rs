@@ -109,6 +109,13 @@ fn colours_mark_the_words_that_differ() {
     assert!(is_marked("1") && is_marked("20"), "{:?}", run.stdout);
     let plain = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
     assert_eq!(without_colours(&run.stdout), plain.stdout);
+    // The last word of a line may be the one that differs.
+    folder.write("new.ptx", module("f", 1).replace("8.0", "8.1"));
+    let run = vptx_in(&folder.0, &["diff", "--color", "always", "old.ptx", "new.ptx"], b"");
+    let marked = run.stdout.split("\u{1b}[7m").skip(1).map(without_colours);
+    let marked: Vec<String> =
+        marked.map(|rest| rest.lines().next().unwrap_or_default().to_string()).collect();
+    assert_eq!(marked, ["0", "1"], "{:?}", run.stdout);
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn errors_name_file_and_member() {
     assert_eq!(run.stderr, expected);
     let small = vptx_in(&folder.0, &["extract", "x.whl", "--max-image", "20"], b"");
     assert_eq!((small.status, small.stdout.as_str()), (2, ""));
-    assert!(small.stderr.contains("more than the limit of 20"), "{}", small.stderr);
+    assert!(small.stderr.contains("has more than 20 bytes, the limit"), "{}", small.stderr);
 }
 
 const HEAD: &str =

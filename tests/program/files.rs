@@ -170,7 +170,15 @@ fn settings_and_baselines_that_are_no_files() {
     assert_eq!(names(&folder.0), ["a.ptx", "folder", "pipe", "vptx.toml"]);
     // A settings file that the program finds must be a regular file. The program reads any file
     // that the user names.
-    assert_eq!(vptx_in(&folder.0, &["check", "a.ptx"], b"").status, 0);
+    for link in [None, Some("nowhere"), Some("vptx.toml")] {
+        if let Some(target) = link {
+            fs::remove_file(folder.0.join("vptx.toml")).unwrap();
+            std::os::unix::fs::symlink(target, folder.0.join("vptx.toml")).unwrap();
+        }
+        let run = vptx_in(&folder.0, &["check", "a.ptx"], b"");
+        assert_eq!(run.status, 2, "{link:?}: {}", run.stderr);
+        assert!(run.stderr.contains("vptx.toml`: "), "{link:?}: {}", run.stderr);
+    }
     let child = start(&folder.0, &["check", "--config", "pipe", "--deny", "warnings", "a.ptx"]);
     fs::write(folder.0.join("pipe"), "[check]\nignore = [\"V4\"]\n").unwrap();
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
@@ -360,6 +368,17 @@ fn owners_and_modes_stay() {
         assert_eq!(data.mode() & 0o7777, 0o604);
         assert_eq!((data.uid(), data.gid()) == (1234, 2345), given);
     }
+}
+
+/// A new file has the permissions of files that other programs create.
+#[test]
+fn a_new_file_has_the_usual_permissions() {
+    let folder = Folder::new("files-usual");
+    folder.write("a.ptx", BAD);
+    let update = ["check", "--baseline", "known.json", "--update-baseline", "a.ptx"];
+    assert_eq!(vptx_in(&folder.0, &update, b"").status, 0);
+    let mode = |name: &str| fs::metadata(folder.0.join(name)).unwrap().mode() & 0o7777;
+    assert_eq!(mode("known.json"), mode("a.ptx"));
 }
 
 /// A program that reads the old file meanwhile sees the whole old text.

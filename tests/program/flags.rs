@@ -312,6 +312,32 @@ fn only_fixes_are_made() {
 
 // The effective settings.
 
+/// What `--show-settings` prints has the languages of file endings, too.
+#[test]
+fn endings_are_shown() {
+    let folder = Folder::new("flags-show-endings");
+    folder.write("vptx.toml", "[extension]\n\"k.in\" = \"cuda\"\n");
+    let shown = vptx_in(&folder.0, &["check", "--show-settings"], b"").stdout;
+    assert!(shown.contains("\n[extension]\n\"k.in\" = \"cuda\"\n\n[format]\n"), "{shown}");
+    folder.write("vptx.toml", &shown);
+    assert_eq!(vptx_in(&folder.0, &["check", "--show-settings"], b"").stdout, shown);
+}
+
+/// Patterns of any kind start from the folder of the settings file, which is named then.
+#[test]
+fn the_folder_of_patterns_is_shown() {
+    let folder = Folder::new("flags-show-patterns");
+    for (settings, has_patterns) in [
+        ("[check]\nexclude = [\"old/\"]\n", true),
+        ("[[check.per-path]]\npaths = [\"old/**\"]\nignore = [\"V4\"]\n", true),
+        ("[check]\ntarget = \"sm_90\"\n", false),
+    ] {
+        folder.write("vptx.toml", settings);
+        let shown = vptx_in(&folder.0, &["check", "--show-settings"], b"").stdout;
+        assert_eq!(shown.contains("# patterns start from "), has_patterns, "{settings}{shown}");
+    }
+}
+
 #[test]
 fn settings_are_shown() {
     let folder = Folder::new("flags-show-settings");

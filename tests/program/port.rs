@@ -169,6 +169,13 @@ fn what_stays_is_told() {
     );
     assert_eq!(names(&folder), ["guarded.cu", "macros.cu", "other.cu"]);
     assert_eq!(folder.read("guarded.cu"), GUARDED);
+    // PTX without types is told, too; the same words for other processors are not.
+    let rest = "void f() {\n  asm(\"bar.sync 0;\");\n  asm(\"fence.proxy.async;\");\n  \
+                asm(\"fence.i;\"); asm(\"bars;\");\n}\n";
+    let run = port(&folder, &["--to", "hip", "-"], rest);
+    assert_eq!((run.status, run.stdout.as_str()), (1, rest));
+    let places: Vec<&str> = run.stderr.lines().map(|it| it.split(": ").next().unwrap()).collect();
+    assert_eq!(places, ["<stdin>:2:8", "<stdin>:3:8"], "{}", run.stderr);
 }
 
 #[test]

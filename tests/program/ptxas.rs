@@ -275,6 +275,17 @@ fn odd_modules_stay_and_it_is_said_once() {
         let (got, given) = (fs::read(place.path("real/text")), fs::read(place.path(name)));
         assert_eq!(got.unwrap(), given.unwrap());
     }
+    // Whoever asks for colours gets them, and the report counts what ptxas got.
+    let mut command = place.command(&["links", "real"], &["wrong.ptx"]);
+    command.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").env("VPTX_REPORT", "r.json");
+    let run = command.output().unwrap();
+    assert!(err(&run).starts_with('\u{1b}'), "{}", err(&run));
+    let reports = place.reports("r.json");
+    let input = &reports[0]["inputs"][0];
+    assert_eq!(input["fallback"], "`vptx check` finds errors in it");
+    for count in ["rewritten", "measured", "before", "after"] {
+        assert_eq!(input[count], 0, "{count}");
+    }
     // vptx leaves the message about a missing file to ptxas.
     let run = place.run(&["missing.ptx"]);
     assert!(run.status.code() == Some(255) && !err(&run).contains("vptx:"), "{}", err(&run));
@@ -398,6 +409,10 @@ fn the_real_ptxas_is_searched() {
     fs::create_dir(place.path("cuda")).unwrap();
     symlink(place.path("real"), place.path("cuda/bin")).unwrap();
     assert!(with("CUDA_HOME", &place.path("cuda")).status.success());
+    // An empty variable does not name the current folder.
+    fs::create_dir(place.path("bin")).unwrap();
+    symlink(place.path("real/ptxas"), place.path("bin/ptxas")).unwrap();
+    assert_eq!(with("CUDA_HOME", Path::new("")).status.code(), Some(2));
 
     // Other programs named `ptxas` that call vptx again: a copy, and a script.
     fs::create_dir(place.path("copy")).unwrap();

@@ -6,7 +6,7 @@ use super::Operands;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{Mnemonic, Negation, Role, Sources};
 use crate::source::Span;
-use crate::syntax::RawInstruction;
+use crate::syntax::{OperandClass, RawInstruction, RawOperand, SymbolKind};
 use crate::video::{self, OperandName};
 
 /// Checks the minus signs on the sources.
@@ -17,9 +17,16 @@ pub(in crate::check) fn negation(
     operands: &Operands<'_>,
     raw: &RawInstruction,
 ) -> Option<OperandName> {
-    let (a, b) = (operands.a.minus, operands.b.minus);
+    let (source, context) = (checked.source, checked.context);
+    // The compiler replaces a constant of an `asm` by a number, to which the minus then belongs.
+    let minus = |operand: &RawOperand| {
+        let symbol = context.resolve(operand.value.text(source)).map(|symbol| symbol.kind);
+        let is_constant = matches!(symbol, Some(SymbolKind::Operand(OperandClass::Constant(_))));
+        operand.minus.filter(|_| !is_constant)
+    };
+    let (a, b) = (minus(operands.a), minus(operands.b));
     // An ignored third source counts here, as in ptxas.
-    let c = raw.operands.get(3).and_then(|c| c.minus);
+    let c = raw.operands.get(3).and_then(minus);
     let remove = |spans: &[Span]| spans.iter().map(|&span| Edit::remove(span)).collect();
     let possible =
         video::forms(mnemonic).iter().any(|form| form.negation == Negation::ProductOrThird);

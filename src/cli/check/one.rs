@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Arguments, Run};
-use crate::analysis::{Fixed, add_ignores, check_up_to, fix_new, offers};
+use crate::analysis::{Fixed, add_new_ignores, check_up_to, fix_new, offers};
 use crate::check::{CheckOptions, Language};
 use crate::cli::error::CommandError;
-use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::embed::{self, Skipped};
 use crate::report::{Format, visible_path};
@@ -17,7 +16,7 @@ use crate::workspace::error::FileError;
 use crate::workspace::files::{DiffLook, diff, edited, replace};
 use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::FileKind;
-use crate::workspace::settings::Denied;
+use crate::workspace::settings::{Denied, unknown_names};
 
 /// The text that findings are about.
 pub(super) enum ReportText {
@@ -200,7 +199,9 @@ impl Run {
         let &ReadInput { input, bytes } = read;
         let source = decoded(bytes);
         let mut fixed = if arguments.add_ignore {
-            add_ignores(&source, options)
+            let known =
+                |text: &str, found: &[Diagnostic]| self.known(checked, text, found, arguments);
+            add_new_ignores(&source, options, known)
         } else {
             let known = |found: &[Diagnostic]| self.known(checked, &source, found, arguments);
             fix_new(&source, options, most, known)
@@ -257,21 +258,9 @@ impl CheckedFile {
                 && options.target.is_none()
                 && options.targets.is_empty(),
             skipped: Vec::new(),
-            unknown: unknown(options),
+            unknown: unknown_names(options),
             denied,
             many: None,
         }
     }
-}
-
-/// Messages about a requested target or version that is not known. A newer ptxas may
-/// know it.
-fn unknown(options: &CheckOptions) -> Vec<String> {
-    let targets = options.target.iter().chain(&options.targets);
-    let targets = targets.filter_map(|&target| unknown_target(target));
-    let version = options.ptx_version.filter(|version| !version.is_known()).map(|version| {
-        let nearest = version.nearest_known();
-        format!("PTX version `{version}` is not known; the nearest known version is `{nearest}`")
-    });
-    targets.chain(version).collect()
 }

@@ -126,6 +126,7 @@ pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, NoPtxas> {
 fn folders() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
+    let toolkits = toolkits.filter(|toolkit| !toolkit.is_empty());
     let known = toolkits.map(PathBuf::from).chain([PathBuf::from("/usr/local/cuda")]);
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in env::split_paths(&path).chain(known.map(|toolkit| toolkit.join("bin"))) {

@@ -369,7 +369,7 @@ impl<'s> Lexer<'s> {
     fn alias(&self) -> Option<&'s [u8]> {
         let blank = |&byte: &u8| matches!(byte, b' ' | b'\t');
         let word = |rest: &'s [u8]| {
-            let start = rest.iter().take(64).take_while(|&byte| blank(byte)).count();
+            let start = rest.iter().take_while(|&byte| blank(byte)).count();
             let rest = &rest[start..];
             let length = rest.iter().take(64).take_while(|&&byte| is_name(byte)).count();
             rest.split_at(length)
@@ -416,6 +416,72 @@ impl<'s> Lexer<'s> {
             self.pos = (self.pos + 1).min(self.bytes.len());
         }
         self.pos = self.bytes.len();
+    }
+
+    /// The names that the code up to an offset may bind: by `=` outside of brackets, by `:=`, and
+    /// by `lambda` and `for` inside of an expression.
+    pub(super) fn bound(&mut self, end: usize) -> Vec<&'s str> {
+        let (mut depth, mut floor) = (0_usize, self.pos);
+        // The names since the last separator outside of brackets, and in an expression.
+        let (mut targets, mut last, mut bound) = (Vec::new(), "", Vec::new());
+        // The depth outside of an index or the arguments of a call: `d[P] = 1` binds no name.
+        let mut outside = None;
+        while self.pos < end {
+            let next = self.bytes.get(self.pos + 1).copied();
+            match self.bytes[self.pos] {
+                b'"' | b'\'' => {
+                    if let Some(start) = self.quote(floor) {
+                        self.literal(start);
+                    }
+                    floor = self.pos;
+                    continue;
+                }
+                b'#' => {
+                    self.comment();
+                    continue;
+                }
+                b'(' | b'[' | b'{' => {
+                    let before = self.bytes[..self.pos].last();
+                    if before.is_some_and(|&byte| is_name(byte) || b")]".contains(&byte)) {
+                        outside = outside.or(Some(depth));
+                    }
+                    depth += 1;
+                }
+                b')' | b']' | b'}' => {
+                    depth = depth.saturating_sub(1);
+                    outside = outside.filter(|&outside| outside < depth);
+                }
+                b':' if next == Some(b'=') => {
+                    bound.push(last);
+                    self.pos += 1;
+                }
+                b'=' | b'!' | b'<' | b'>' if next == Some(b'=') => self.pos += 1,
+                b'=' if depth == 0 => bound.append(&mut targets),
+                b';' | b':' if depth == 0 => targets.clear(),
+                byte if is_name(byte) => {
+                    let word = self.word();
+                    if !matches!(word, "lambda" | "for") {
+                        last = word;
+                        if outside.is_none() {
+                            targets.push(word);
+                        }
+                        continue;
+                    }
+                    // Up to the `:` of a `lambda`, or the `in` of a `for`.
+                    while self.pos < end && self.bytes[self.pos] != b':' {
+                        match self.word() {
+                            "" => self.pos += 1,
+                            "in" => break,
+                            name => bound.push(name),
+                        }
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            self.pos += 1;
+        }
+        bound
     }
 
     /// Skips the comment that starts here.

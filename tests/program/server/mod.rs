@@ -113,6 +113,13 @@ fn settings_are_read_again() {
     let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
     assert!(message.contains("unknown field `selct`"), "{message}");
     assert_eq!(client.end(), 0);
+    // As `check` does, it says what it takes for a target that is not known.
+    let mut client = Client::new(&folder.0, &pulls, &json!({ "target": "sm_91" }));
+    client.open(&uri, "ptx", MODULE);
+    let shown = client.wait("window/showMessage");
+    let message = "target `sm_91` is not known; the nearest known target is `sm_90`";
+    assert_eq!(shown, json!({ "type": 2, "message": message }));
+    assert_eq!(client.end(), 0);
 }
 
 /// Findings on whole modules are updated with the text. Like other findings, they have fixes and
@@ -335,6 +342,20 @@ fn texts_are_formatted() {
     let edits = client.ask("textDocument/rangeFormatting", &params);
     let edited = applied(&module, &edits);
     assert!(edited.contains("vadd.sat") && !edited.contains("\n  ret"), "{edited}");
+    // A selection of whole lines ends at the start of the next line, which is not part of it.
+    let lines = module.replace('\n', "\r\n");
+    client.open(&right, "ptx", &lines);
+    let formatted = lines.replace("\n  ret", "\n    ret");
+    for (start, expected) in [(7, &lines), (8, &formatted)] {
+        let range = json!({
+            "start": { "line": start, "character": 0 },
+            "end": { "line": start + 1, "character": 0 },
+        });
+        let params =
+            json!({ "textDocument": { "uri": right }, "range": range, "options": options });
+        let edits = client.ask("textDocument/rangeFormatting", &params);
+        assert_eq!(applied(&lines, &edits), *expected, "{start}");
+    }
     let params = json!({ "textDocument": { "uri": wrong }, "options": options });
     assert_eq!(client.ask("textDocument/formatting", &params), Value::Null);
     assert_eq!(client.end(), 0);
@@ -476,6 +497,20 @@ fn completions_and_signatures_come_in_the_order_of_the_manual() {
     // `d` and `a{.asel}`
     assert_eq!(active["parameters"][0]["label"], json!([26, 27]));
     assert_eq!(active["parameters"][1]["label"], json!([29, 37]));
+    // The selector of the destination, and a fourth operand, tell forms with the same modifiers
+    // apart.
+    let cases = [
+        ("d, a, ", "vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};"),
+        ("d.b1, a, ", "vadd.dtype.atype.btype{.sat}  d.dsel, a{.asel}, b{.bsel}, c;"),
+        ("d, a, b, ", "vadd.dtype.atype.btype{.sat}  d.dsel, a{.asel}, b{.bsel}, c;"),
+    ];
+    for (operands, line) in cases {
+        let text = format!("vadd.u32.u32.u32 {operands}");
+        client.open(&uri, "ptx", &text);
+        let help = client.ask("textDocument/signatureHelp", &place(0, text.len() as u32));
+        let active = &help["signatures"][help["activeSignature"].as_u64().unwrap() as usize];
+        assert_eq!(active["label"], line, "{text}");
+    }
     assert_eq!(client.end(), 0);
 }
 

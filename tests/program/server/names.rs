@@ -183,6 +183,27 @@ fn renaming_leaves_legal_text() {
     assert_eq!(source.client.end(), 0);
 }
 
+/// A label with `%=` has another name in each copy of its `asm`. It still has after renaming.
+#[test]
+fn unique_labels_stay_unique() {
+    let folder = Folder::new("server-unique-labels");
+    let text = r#"void f(int x) {
+  asm("{ L%=_a: bra L%=_a; }" :: "r"(x));
+}
+"#;
+    let mut source = Opened::new(&folder, "a.cu", "cuda", text);
+    let position = source.place("L%", 1);
+    let prepared = source.ask("prepareRename", &json!({ "position": position }));
+    assert_eq!(prepared["placeholder"], "L%=_a");
+    assert_eq!(source.renamed("L%", 0, "$top%=b").unwrap(), text.replace("L%=_a", "$top%=b"));
+    assert_eq!(source.renamed("L%", 1, "L%=_b").unwrap(), text.replace("_a", "_b"));
+    let refused = "the new name must have `%=` once, too: each copy of the `asm` has its own name";
+    assert_eq!(source.renamed("L%", 0, "top").unwrap_err(), refused);
+    assert_eq!(source.renamed("L%", 0, "top%=%=").unwrap_err(), refused);
+    assert_eq!(source.renamed("L%", 0, "%=").unwrap_err(), "`0` is not a name");
+    assert_eq!(source.client.end(), 0);
+}
+
 #[test]
 fn outlines_show_functions_and_fold_blocks() {
     let folder = Folder::new("server-outline");
