@@ -22,8 +22,14 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
     let Some(written) = subject.flow.are_written_before(&places, |_| true) else { return };
     let mut seen = Set::default();
     for ((number, statement, access), written) in reads.into_iter().zip(written) {
-        if written != Written::Always && seen.insert((number, access.meaning)) {
-            found.extend(finding(subject, number, statement, access, written));
+        let key = (number, access.meaning);
+        if written == Written::Always || seen.contains(&key) {
+            continue;
+        }
+        // A register may stand in several operands, of which only one matters.
+        if let Some(finding) = finding(subject, number, statement, access, written) {
+            seen.insert(key);
+            found.push(finding);
         }
     }
 }

@@ -213,6 +213,8 @@ fn extrema_of_zero_are_short() {
         let rewritten = rewrite(&module, options).expect("a target");
         match &rewritten.changes.last().expect("one").outcome {
             Outcome::Rewritten(sequence) => sequence.lines().len(),
+            // ptxas needs no more for an extremum of halves and another constant.
+            Outcome::Kept => usize::MAX,
             other => panic!("{extremum}: {other:?}"),
         }
     };

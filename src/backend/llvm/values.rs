@@ -278,7 +278,7 @@ impl<'p> Values<'p> {
             part = self.body.binary("shl", I32, &part, &I32.splat(low.into()));
         }
         let kept = !(mask << low);
-        if kept == 0 || self.step(base).op == Op::Constant(0) {
+        if self.step(base).op == Op::Constant(0) {
             return part;
         }
         let base = self.at(&[base], 32);

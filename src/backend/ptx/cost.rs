@@ -15,6 +15,7 @@
 use std::iter;
 use std::sync::OnceLock;
 
+use super::opcode::Opcode;
 use super::sequence::{Arg, Line, Sequence};
 use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
@@ -416,6 +417,18 @@ fn cost_of_b(sequence: &Sequence, target: Target) -> u32 {
     own.map(|(line, _)| line.opcode.facts().cost(target)).sum()
 }
 
+/// Whether a sequence for a shift moves a constant `c` into a register, to shift it, so that the
+/// sequence may not be shorter. On targets that compute an extremum of 64 bits, ptxas' own expansion
+/// takes the constant as it is.
+fn shifts_constant(sequence: &Sequence, cost: Cost, target: Target) -> bool {
+    let is_funnel =
+        |line: &&Line| matches!(line.opcode, Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap);
+    let mut shifts = sequence.lines().iter().filter(is_funnel);
+    target.has(Feature::WideExtrema)
+        && cost.rewritten + 3 >= cost.ptxas
+        && shifts.any(|line| line.args()[..2].iter().any(|it| matches!(it, Arg::Constant(1..))))
+}
+
 /// How many constants of a sequence ptxas may move into registers first. Most instructions on words
 /// take at most one constant, and other instructions take none.
 fn moved_constants(sequence: &Sequence) -> u32 {
@@ -497,13 +510,14 @@ pub(super) fn cheaper(
     if !cost.is_lower() {
         return None;
     }
-    all.filter(Cost::is_lower).find_map(|cost| best(instruction, cost, semantics, gate)).or_else(
-        || {
-            // An estimate must be well below the cost, because estimates are uncertain.
-            let sequence = cheapest(instruction, target, semantics, gate)?;
-            (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
-        },
-    )
+    let all = all.filter(Cost::is_lower);
+    let measured = all.filter_map(|cost| Some((cost, best(instruction, cost, semantics, gate)?)));
+    let mut measured = measured.filter(|(cost, it)| !shifts_constant(it, *cost, target));
+    measured.next().map(|(_, sequence)| sequence).or_else(|| {
+        // An estimate must be well below the cost, because estimates are uncertain.
+        let sequence = cheapest(instruction, target, semantics, gate)?;
+        (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
+    })
 }
 
 /// A sequence for a SIMD instruction on one register that combines different lanes of it. Only

@@ -566,6 +566,17 @@ mod tests {
     use super::*;
     use crate::testing::Numbers;
 
+    /// Each class has its letter and its own numbers.
+    #[test]
+    fn registers_have_a_prefix_a_letter_and_a_number() {
+        let mut registers = FreshRegisters::new("%t").expect("a prefix");
+        for (class, name) in
+            [(Class::Word, "%tr0"), (Class::Word, "%tr1"), (Class::Predicate, "%tp0")]
+        {
+            assert_eq!(registers.take(class).name(), name);
+        }
+    }
+
     #[test]
     fn places_are_those_of_a_plain_search() {
         let mut numbers = Numbers(3);

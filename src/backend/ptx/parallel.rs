@@ -317,7 +317,8 @@ impl Parallel {
         match op {
             SimdOp::Min | SimdOp::Max => Some(self.extreme(op, x, y)),
             SimdOp::AbsDiff if same => Some(self.absdiff(x, y)),
-            SimdOp::Avrg if same => Some(self.average(x, y)),
+            // That of different types is computed elsewhere.
+            SimdOp::Avrg => Some(self.average(x, y)),
             _ => None,
         }
     }

@@ -194,7 +194,11 @@ impl Compiler<'_> {
                 for (one, other) in [(x, y), (y, x)] {
                     match self.op(one) {
                         Op::Mul(left, right) => {
-                            let args = [self.low(left)?, self.low(right)?, self.low(other)?];
+                            let mut args = [self.low(left)?, self.low(right)?, self.low(other)?];
+                            // Before sm_70, ptxas 12.9 crashes at -O0 if -4 comes first.
+                            if matches!(args[0], Arg::Constant(_)) {
+                                args.swap(0, 1);
+                            }
                             return Some(self.push(Opcode::Mad, &args));
                         }
                         Op::AbsDiff(left, right) if !self.tactics.subtract => {

@@ -548,6 +548,44 @@ mod tests {
         }
     }
 
+    /// The low bytes of halves that hold complements are lanes again. A sum with `.sat` is limited
+    /// at its upper end as the complement of a source less the other source, so the complement is
+    /// there for the difference.
+    #[test]
+    fn complements_are_read_as_bytes_again() {
+        let layout = Layout::Floats(Floats { has_extrema: false, complements: true });
+        let names = ["a", "b", "e", "x", "y", "z"].map(|name| Register::new(name).unwrap());
+        let [a, b, e, x, y, z] = &names;
+        let kind = |op, saturate| {
+            let action = Action::Arithmetic { op, dtype: Type::U32, saturate };
+            Kind { action, types: [Type::U32; 2] }
+        };
+        let kinds = [kind(SimdOp::Add, true), kind(SimdOp::Sub, false), kind(SimdOp::Max, false)];
+        let [sum, difference, most] = kinds.map(|kind| instruction(layout, kind));
+        for summands in [[a, b], [b, a]] {
+            let mut steps = Steps::new(layout);
+            for (kind, d, sources) in
+                [(kinds[0], x, summands), (kinds[1], y, [b, e]), (kinds[2], z, [y, e])]
+            {
+                let uses = Uses::UNKNOWN;
+                let step = Step { width: layout.width(), kind, d, sources, c: a, uses };
+                assert!(steps.push(&step));
+            }
+            let group = steps.group(0);
+            for [p, q] in pairs(layout) {
+                let words = [p, q, p.rotate_left(8)];
+                let word = |register: &Register| {
+                    words[names.iter().position(|name| name == register).unwrap()]
+                };
+                let inputs: Vec<u32> = group.inputs().iter().map(word).collect();
+                let left = difference.eval(q, words[2], 0);
+                let expected =
+                    [(x, sum.eval(p, q, 0)), (y, left), (z, most.eval(left, words[2], 0))];
+                assert_eq!(group.eval(&inputs), expected, "{p:08x} {q:08x}");
+            }
+        }
+    }
+
     /// Wider lanes become lanes of a type, whatever their upper bits are.
     #[test]
     fn wider_lanes_are_extended_again() {

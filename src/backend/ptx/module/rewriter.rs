@@ -43,6 +43,9 @@ pub(super) enum Standing {
     Exchanged,
     /// The instruction stands for several others, and not in the text. So it cannot stay.
     Fused,
+    /// The instruction has constant sources, with which ptxas makes it as short as its sequence.
+    /// So it stays.
+    OnConstants,
 }
 
 impl Standing {
@@ -183,6 +186,9 @@ impl<'o> Rewriter<'o> {
                 // The best sequence may be the SIMD instruction itself.
                 let own = cost::measured_best(instruction, target, options.semantics, gate);
                 outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
+            }
+            if standing == Standing::OnConstants {
+                outcome = Outcome::Kept;
             }
             let mut known = FormOutcome::new(instruction, outcome, registers, target, options);
             let Outcome::Rewritten(sequence) = &mut known.outcome else {

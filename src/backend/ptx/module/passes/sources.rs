@@ -15,8 +15,8 @@ use std::sync::Arc;
 use super::super::super::ZERO;
 use super::super::super::cost::{self, Context};
 use super::super::super::facts::Facts;
-use super::super::Outcome;
 use super::super::rewriter::{Form, FormOutcome, Given, Rewriter, Standing};
+use super::super::{Outcome, RewriteOptions, choose};
 use super::{Reading, Replacement, hoisting};
 use crate::isa::Feature;
 use crate::module::{DeclaredTypes, VideoStatement};
@@ -34,7 +34,13 @@ pub(super) fn pass(
 ) -> Option<Replacement> {
     let statement = &reading.statements[at];
     let instruction = statement.instruction.as_ref()?;
-    let (on, context) = known(rewriter, reading, at)?;
+    let Some((on, context)) = known(rewriter, reading, at) else {
+        return stays(rewriter, reading, at).then(|| {
+            let standing = Standing::OnConstants;
+            let form = rewriter.form(instruction, standing, statement.declared, reading.given);
+            Replacement::Single(form)
+        });
+    };
     let on = (&on, context);
     let form = on_known(rewriter, instruction, on, statement.declared, reading.given)?;
     // ptxas moves most lines before loops itself, but not always limits.
@@ -45,6 +51,46 @@ pub(super) fn pass(
         Some(whole) => Replacement::Whole(Box::new(whole)),
         None => Replacement::Single(form),
     })
+}
+
+/// The most machine instructions that ptxas saves if it knows a source of a SIMD instruction: in
+/// shorter expansions, and because the new sequence needs the constant in a register.
+const FOLDED: u32 = 4;
+
+/// Whether an instruction stays because of constant sources, although its sequence is shorter on
+/// other values.
+fn stays(
+    rewriter: &mut Rewriter<'_>,
+    Reading { given, statements, chains, ranges, .. }: &mut Reading<'_, '_>,
+    at: usize,
+) -> bool {
+    let (given, statement) = (*given, &statements[at]);
+    let &RewriteOptions { semantics, all, .. } = rewriter.options;
+    let Some(instruction) = statement.instruction.as_ref() else { return false };
+    let may_stay = !all && semantics == Semantics::CURRENT && instruction.guard.is_none();
+    if !may_stay || !ranges.is_near(given.source, statements, at) {
+        return false;
+    }
+    let plain = rewriter.form(instruction, Standing::Plain, statement.declared, given);
+    let (Outcome::Rewritten(_), Some(cost)) = (&plain.known.outcome, plain.known.cost) else {
+        return false;
+    };
+    let is_simd = instruction.simd().is_some();
+    if is_simd && cost.ptxas > cost.rewritten + FOLDED {
+        return false;
+    }
+    let Some(site) = chains.facts.at(statement) else { return false };
+    if is_simd {
+        let [a, b, _] = instruction.sources();
+        // A sequence for an extremum is short if one source is 0.
+        let is_extremum = matches!(&instruction.operation, Operation::SimdArithmetic(it)
+            if matches!(it.op, SimdOp::Min | SimdOp::Max));
+        let folds = |value: u32| value != 0 || !is_extremum;
+        let mut sources = [a, b].into_iter().flatten();
+        return sources.any(|source| site.constant(source).is_some_and(folds));
+    }
+    on_constants(instruction, site)
+        .is_some_and(|on| choose(&on, given.target, given.gate, semantics, false) == Outcome::Kept)
 }
 
 /// A statement's instruction with known constants in the place of registers, and its context.
