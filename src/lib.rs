@@ -69,7 +69,7 @@
 //! # Features
 //!
 //! - `cli` (default) builds the command line program. A user of the library sets
-//!   `default-features = false` and then needs nom, thiserror and plain miette only.
+//!   `default-features = false` and then needs nom, thiserror, plain miette and memchr only.
 //! - `server` (default) adds the language server to the program.
 //! - `diff` (a part of `cli`) compares modules. It brings `gix-imara-diff`.
 //! - `explain` (a part of `cli`) has pages about codes, mnemonics and instructions.
