@@ -759,3 +759,21 @@ impl Samples {
 fn reads_words(opcode: Opcode) -> bool {
     opcode.arguments().iter().all(|it| matches!(it, RegisterClass::Word | RegisterClass::Predicate))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each bit of a random word has both values.
+    #[test]
+    fn random_words_may_be_any_words() {
+        let mut samples = Samples::new(&[]);
+        let (mut all, mut any) = (u32::MAX, 0);
+        for _ in 0..100 {
+            let word = samples.next();
+            all &= word;
+            any |= word;
+        }
+        assert_eq!((all, any), (0, u32::MAX));
+    }
+}

@@ -62,6 +62,20 @@ fn signed(range: Range) -> Option<Range> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Input;
+
+    /// The half of a word that lies in a range of signed halves is the whole word, with its sign.
+    #[test]
+    fn a_word_in_a_signed_range_keeps_its_sign() {
+        let mut builder = Builder::new();
+        let word = builder.input(Input::A);
+        let half = builder.extract(word, 0, 16, true);
+        let zero = builder.constant(0);
+        let most = builder.max(half, zero);
+        let program = builder.finish(most).within([Some(Range::new(-8, 5)), None, None]);
+        let words = [u32::MAX - 7, u32::MAX, 0, 5];
+        assert_eq!(words.map(|word| program.eval(word, 0, 0)), [0, 0, 0, 5]);
+    }
 
     #[test]
     fn words_of_one_sign_have_a_range_in_the_other_sign() {

@@ -263,6 +263,23 @@ fn only_labels_outside_of_functions_are_doubtful() {
     assert!(!read(".func f()\n{\nhere: ret;\n}\n").is_doubtful);
 }
 
+/// In a directive that PTX does not have, a `;` inside of braces may end a statement.
+#[test]
+fn only_braces_of_unknown_directives_are_doubtful() {
+    assert!(read(".foo {1};\n").is_doubtful);
+    assert!(!read(".foo 1;\n").is_doubtful);
+    assert!(!read(".section .debug_str\n{\n.b8 0\n}\n").is_doubtful);
+}
+
+/// `%r<5>` declares `%r0` to `%r4`.
+#[test]
+fn a_range_declares_the_numbers_below_its_count() {
+    for (name, is_double) in [("%r4", true), ("%r5", false)] {
+        let names = read(&format!(".func f()\n{{\n.reg .b32 {name}, %r<5>;\n}}\n"));
+        assert_eq!(names.symbols.iter().any(|it| it.is_double), is_double, "{name}");
+    }
+}
+
 /// The text after renaming what stands at a place.
 fn renamed(source: &str, written: &str, new: &str) -> Result<String, RenameError> {
     rename(source, place(source, written), new).map(|edits| applied(source, &edits))

@@ -203,7 +203,6 @@ impl<'a> Spacing<'a> {
         if self.part == InstructionPart::Guard {
             if previous.is_ident() && piece.is_ident() {
                 self.part = InstructionPart::Opcode;
-                return Some(true);
             }
             let binds = (previous.is(b'@') || previous.is(b'!')) && piece.is_ident()
                 || previous.is(b'@') && piece.is(b'!');

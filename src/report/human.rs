@@ -41,7 +41,6 @@ impl Style {
             .with_width(self.width)
             // Requests lines; see `read_span`.
             .with_context_lines(1)
-            .with_links(false)
             .tab_width(4)
     }
 }

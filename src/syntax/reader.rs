@@ -297,7 +297,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         } else if opcode == opcode_end || self.bytes[start] == b'%' {
             self.malformed(start);
         } else {
-            self.skip_statement("", opcode_end.max(start + 1));
+            self.skip_statement("", opcode_end);
         }
     }
 

@@ -380,6 +380,8 @@ mod tests {
                 "{ \"a\": [1, 2] }",
                 "Hello, world.",
                 "vad is short;",
+                // The `;` stands in another line.
+                "bra sizes\nare here;",
             ],
         );
     }

@@ -307,6 +307,21 @@ fn sums_are_halved_as_they_are() {
     }
 }
 
+/// As a signed number of 33 bits, a sum of 2^32 is negative.
+#[test]
+fn a_sum_is_cut_before_it_is_clamped() {
+    let mut builder = ProgramBuilder::new();
+    let [x, y] = [Input::A, Input::B].map(|input| builder.input(input));
+    let value = builder.push(Op::Add(x, y)).expect("a small sum");
+    let cut = Op::Extract { value, low: 0, width: 33, signed: true };
+    let cut = builder.push(cut).expect("a part of the sum");
+    let clamped = builder.push(Op::Clamp(cut, Range::bits(32, false))).expect("a word");
+    let program = builder.finish(clamped).expect("a word");
+    let mut d = [0; 3];
+    program.eval_batch(&[1, u32::MAX, u32::MAX], &[2, 0, 1], &[0; 3], &mut d);
+    assert_eq!(d, [3, u32::MAX, 0]);
+}
+
 #[test]
 fn values_that_are_read_twice_are_computed_once() {
     let mut builder = ProgramBuilder::new();

@@ -313,7 +313,7 @@ fn a_statement_ends_where_ptxas_says() {
     let module = |pragma: &str, mov: &str| {
         format!(
             ".version 8.0\n.target sm_90\n.entry k(.param .u64 p)\n{pragma}\n{{\n\
-             .reg .b32 a; {mov} a, 1; ret;\n}}\n"
+             .reg .b32 a; {mov} a, 1 ; ret;\n}}\n"
         )
     };
     let old = module(".pragma \"nounroll\";", "mov.b32");
@@ -2128,6 +2128,7 @@ fn equivalences_by_hand() {
     let straight = [
         ("add.u32 c, a, b;", "add.u32 c, b, a;", yes),
         ("mul.lo.u32 c, a, 8;", "shl.b32 c, a, 3;", yes),
+        ("mul.lo.u32 c, 8, a;", "shl.b32 c, a, 3;", yes),
         // A blank before a modifier is no part of the opcode.
         ("mul.lo.u32 c, a, 8;", "shl .b32 c, a, 3;", yes),
         ("mad.lo.u32 c, a, b, d;", "mul.lo.u32 c, a, b; add.u32 c, c, d;", yes),

@@ -96,4 +96,9 @@ fn unsafe_fixes_want_to_be_asked_for_and_to_be_the_only_ones() {
     assert_eq!(done.text, "vadd4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;");
     assert_eq!(done.codes, [Code::UnknownInstruction]);
     assert_eq!(done.left.len(), 1);
+    // The part of a constant has only the bits of the part.
+    for (written, part) in [("0x1ff.b0", "0xff"), ("0x12345678.h1", "0x1234")] {
+        let text = |source: &str| format!("vadd.u32.u32.u32 d, {source}, a;");
+        assert_eq!(fixed(&text(written), Applicability::Unsafe).text, text(part));
+    }
 }

@@ -460,6 +460,17 @@ fn instructions_read_and_write_what_the_manual_says() {
 }
 
 #[test]
+fn only_a_function_without_instructions_is_empty() {
+    for (body, is_empty) in [("", true), (".reg .b32 r;", true), ("ret;", false)] {
+        let text = format!(".func f() {{ {body} }}");
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+        assert_eq!(flow.is_empty(), is_empty, "{body}");
+    }
+}
+
+#[test]
 fn what_a_branch_hides_makes_a_function_opaque() {
     for (body, is_opaque) in [
         ("a: bra a;", false),
@@ -477,6 +488,19 @@ fn what_a_branch_hides_makes_a_function_opaque() {
         let last = flow.block_of(flow.statements().len() - 1);
         assert_eq!(flow.is_reachable(last), is_opaque, "{body}");
     }
+}
+
+/// A definition under a guard reaches a later instruction directly, and by way of a loop.
+#[test]
+fn a_definition_on_two_ways_counts_once() {
+    let text = ".func f() { .reg .b32 a, b; .reg .pred t; \
+                l: @t mov.b32 a, 1; mov.b32 b, a; bra l; }";
+    let tree = syntax::parse(text);
+    let names = Names::of(&tree);
+    let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+    let a = flow.accesses(1)[1].meaning;
+    let found = flow.definitions_reaching(1, a);
+    assert_eq!((found.instructions, found.may_be_undefined), (vec![0], true));
 }
 
 #[test]

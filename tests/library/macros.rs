@@ -122,6 +122,8 @@ fn directives_count_in_their_order() {
     // Only one of the branches has another definition.
     assert_eq!(count(&[good, a, bad, or, end, &used]), 0);
     assert_eq!(count(&[good, a, bad, end, &used]), 0);
+    // All branches have the same other definition.
+    assert_eq!(count(&[good, a, bad, or, bad, end, &used]), 1);
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn nothing_unknown_is_judged() {
 fn what_is_empty_separates_and_joins_words() {
     let text = "#define STR_(...) #__VA_ARGS__\n#define STR(...) STR_(__VA_ARGS__)\n#define E\n\
                 #define id(x) x\n#define tight(a, b, c) a ## b ## c\n#define loose(a, b, c) a b##c\n\
-                #define after(a, b) u a##b\n#define u32_ u32\n";
+                #define after(a, b) u a##b\n#define u32_ u32\n#define none() u32\n";
     for (used, expected) in [
         ("tight(u,,32)", "u32"),
         ("tight(,u,32)", "u32"),
@@ -165,6 +167,8 @@ fn what_is_empty_separates_and_joins_words() {
         ("id(u)id(32)", "u32"),
         // An empty operand joins nothing, and leaves the word before it alone.
         ("after(,32)", "u 32"),
+        // A macro without parameters takes no argument.
+        ("none()", "u32"),
         // A joined word may be a macro.
         ("tight(u,32,_)", "u32"),
     ] {

@@ -257,6 +257,7 @@ fn what_is_no_register() {
         ("x", ".shared .b32 x;"),
         ("x", ".local .b32 x[4];"),
         ("x", ".param .b32 x;"),
+        ("y", ".global .b32 x = 1, y;"),
         ("x", "x:"),
         ("g", ""),
         ("k", ""),

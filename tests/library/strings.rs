@@ -140,6 +140,7 @@ fn texts_that_a_program_completes_are_not_judged() {
         (c, format!("// R\"({})\"\n", MODULE.join(" "))),
         (Language::Python, format!("ptx = f\"\"\"{}\"\"\"\n", filled("{arch}"))),
         (Language::Python, format!("ptx = \"\"\"{}\"\"\" % arch\n", filled("%s"))),
+        (Language::Python, format!("ptx = \"\"\"{}\"\"\"\nload(ptx % all)\n", filled("%(arch)s"))),
         (Language::Python, format!("ptx = \"\"\"{}\"\"\".format(arch)\n", filled("{0}"))),
         (Language::Python, format!("ptx = \"\"\"{lines}\"\"\" + more\n")),
         (Language::Python, format!("ptx = ({} + more)\n", in_literals("\n"))),
