@@ -49,14 +49,18 @@ pub(crate) fn add_new_ignores(
     for way in WAYS {
         let known = known(&done.text, &done.left);
         let writing = Writing::new(&done.text, options);
-        let line = |found: &Diagnostic| writing.lines(found.span).0;
+        // A comment stands on the last line, by which a baseline would know a finding there.
+        let lines = |found: &Diagnostic| {
+            let last = writing.lines(found.statement.unwrap_or(found.span)).1;
+            [writing.lines(found.span).0, last]
+        };
         let is_known = |at: usize| known.get(at) == Some(&true);
         let new: BTreeSet<usize> = (0..done.left.len())
             .filter(|at| !is_known(*at) && may_be_ignored(&done.left[*at]))
-            .map(|at| line(&done.left[at]))
+            .flat_map(|at| lines(&done.left[at]))
             .collect();
         let found: Vec<&Diagnostic> =
-            done.left.iter().filter(|found| new.contains(&line(found))).collect();
+            done.left.iter().filter(|found| new.contains(&lines(found)[0])).collect();
         if found.is_empty() {
             break;
         }

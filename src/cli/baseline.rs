@@ -191,7 +191,7 @@ impl Baseline {
         let shared = self.folder.components().zip(path.components()).take_while(is_same).count();
         // Paths on two drives of Windows share nothing.
         if shared == 0 {
-            return path.to_string_lossy().into_owned();
+            return path.to_string_lossy().replace('\\', "/");
         }
         let up = self.folder.components().skip(shared).map(|_| "..".into());
         let down = path.components().skip(shared).map(|part| part.as_os_str().to_string_lossy());

@@ -31,6 +31,11 @@ fn may_bind(rest: &str) -> bool {
         || ["lambda", "for"].iter().any(|word| rest.contains(word))
 }
 
+/// Whether `case` or `match`, before this text, is the name of a variable.
+fn is_variable(rest: &str) -> bool {
+    rest.trim_start_matches([' ', '\t']).starts_with(['=', '.', ',', ':'])
+}
+
 /// A constant.
 #[derive(Clone, Copy)]
 struct Constant {
@@ -72,8 +77,11 @@ impl<'s> Constants<'s> {
                 blocks.pop();
             }
             let in_class = blocks.last().is_some_and(|&(_, is_class)| is_class);
-            let word = lexer.word();
-            if CLASSES.contains(&word) {
+            let mut word = lexer.word();
+            if matches!(word, "case" | "match") && is_variable(&source[lexer.pos..]) {
+                constants.assignment(&mut lexer, word, in_class);
+                word = "";
+            } else if CLASSES.contains(&word) {
                 blocks.push((indent, true));
                 lexer.trivia(false);
                 let name = lexer.word();
@@ -100,9 +108,10 @@ impl<'s> Constants<'s> {
 
     /// Reads the assignment whose first word was read.
     fn assignment(&mut self, lexer: &mut Lexer<'s>, mut word: &'s str, in_class: bool) {
-        let start = lexer.pos;
+        let mut start = lexer.pos - word.len();
         lexer.trivia(false);
         if lexer.declares(word) {
+            start = lexer.pos;
             word = lexer.word();
             lexer.trivia(false);
         }
@@ -114,7 +123,8 @@ impl<'s> Constants<'s> {
         let end = rest.iter().position(|byte| b"=([{\"'#\n".contains(byte)).unwrap_or(rest.len());
         let (before, after) = rest.split_at(end);
         let is_plain = before.is_empty() || before.starts_with(b":");
-        let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==");
+        let compares = matches!(before.last(), Some(b'!' | b'<' | b'>'));
+        let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==") && !compares;
         if is_assigned && is_plain {
             let value = lexer.pos + end + 1;
             lexer.pos = value;
@@ -123,10 +133,13 @@ impl<'s> Constants<'s> {
             self.names.insert(word, first.then_some(Constant { value, in_class }));
         } else if is_assigned {
             // `a, b = …`, `a += …`, `a.b = …`
-            self.bind_all(&self.source[start - word.len()..lexer.pos + end]);
+            self.bind_all(&self.source[start..lexer.pos + end]);
+        } else if before.starts_with(b":") && after.starts_with(b"[") {
+            // `a: List[int] = …`
+            self.names.insert(word, None);
         } else if after.starts_with(b"[") || after.starts_with(b"(") {
             // `[a, b] = …` is read as a whole.
-            lexer.pos = start - word.len();
+            lexer.pos = start;
         }
     }
 

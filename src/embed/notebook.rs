@@ -183,9 +183,12 @@ impl Reader<'_> {
 
     /// Skips a value.
     fn skip(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
+        let (mut depth, start) = (0_usize, self.pos);
         loop {
-            match self.peek()? {
+            let Some(byte) = self.peek() else {
+                return (depth == 0 && self.pos > start).then_some(());
+            };
+            match byte {
                 b'"' => _ = self.string()?,
                 b'{' | b'[' => {
                     depth += 1;

@@ -9,7 +9,7 @@ use memchr::memmem;
 
 use super::budget::Budget;
 use super::fatbin::{self, CUBIN, ENTRY, Entry, HEADER, JOINED, MAGIC, OBFUSCATED, PTX, Part};
-use super::payload::{text, unpack};
+use super::payload::{PADDING, text, unpack};
 use super::plain::{self, BEFORE, HEADING, VERSION, is_text};
 use super::window::Window;
 use super::{Compression, Counts, ExtractError, Image, Limits};
@@ -369,7 +369,7 @@ impl<R: Read> Images<R> {
         if entry.flags & OBFUSCATED != 0 {
             return Err(ExtractError::Obfuscated { offset });
         }
-        if entry.size > limit {
+        if entry.size > limit.saturating_add(PADDING) {
             return Err(ExtractError::TooLarge { offset, length: entry.size, limit });
         }
         let length = entry.header as usize + entry.size as usize;

@@ -8,6 +8,8 @@ use super::{Compression, ExtractError};
 
 /// The largest ratio of a block of LZ4: a byte of a length stands for up to 255 bytes.
 const LZ4_RATIO: u64 = 255;
+/// How many bytes may follow a text: a NUL, and what fills up a word of 64 bits.
+pub(super) const PADDING: u64 = 8;
 
 /// Unpacks the payload of an entry. The result may have some bytes more than the text.
 pub(super) fn unpack(
@@ -18,12 +20,11 @@ pub(super) fn unpack(
     budget: &Budget,
 ) -> Result<Vec<u8>, ExtractError> {
     let corrupt = |reason: String| ExtractError::Corrupt { offset, reason };
-    // The text ends with a NUL.
-    let most = limit + 1;
+    let most = limit.saturating_add(PADDING);
     let too_large = |length| ExtractError::TooLarge { offset, length, limit };
     // Packed bytes count, too: entries may overlap, and a payload with errors takes time as well.
     budget.spend(payload.len() as u64)?;
-    Ok(match entry.compression() {
+    let all = match entry.compression() {
         Compression::None => payload.to_vec(),
         Compression::Lz4 => {
             let length = entry.unpacked;
@@ -44,15 +45,15 @@ pub(super) fn unpack(
             let decoder = ruzstd::decoding::StreamingDecoder::new(payload)
                 .map_err(|error| corrupt(error.to_string()))?;
             let mut text = Vec::new();
-            let read = decoder.take(budget.left().min(most + 1)).read_to_end(&mut text);
+            let read =
+                decoder.take(budget.left().min(most.saturating_add(1))).read_to_end(&mut text);
             budget.spend(text.len() as u64)?;
             read.map_err(|error| corrupt(error.to_string()))?;
-            if text.len() as u64 > most {
-                return Err(too_large(text.len() as u64));
-            }
             text
         }
-    })
+    };
+    let length = text(&all).len() as u64;
+    if length > limit { Err(too_large(length)) } else { Ok(all) }
 }
 
 /// The text of an unpacked payload: it ends at its first NUL.

@@ -103,9 +103,11 @@ impl<'a> Subject<'a> {
 }
 
 /// The starts of opcodes of PTX that may stand without a type, and that no other assembler has.
-const OF_PTX_ONLY: &str = "applypriority bar barrier brkpt clusterlaunchcontrol cp discard elect \
+const OF_PTX_ONLY: &str = "applypriority bar barrier.arrive barrier.cluster barrier.cta \
+    barrier.red barrier.sync brkpt clusterlaunchcontrol cp.async cp.reduce discard elect \
     fence.acq_rel fence.mbarrier_init fence.proxy fence.sc griddepcontrol isspacep mapa mbarrier \
-    membar pmevent prefetch.global prefetch.local prefetchu setmaxnreg tcgen05 tensormap wgmma wmma";
+    membar.cta membar.gl membar.proxy membar.sys pmevent prefetch.global prefetch.local prefetchu \
+    setmaxnreg tcgen05 tensormap wgmma wmma";
 
 /// The opcode of an instruction.
 fn opcode(statement: Statement<'_>) -> Option<Span> {

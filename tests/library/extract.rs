@@ -241,6 +241,12 @@ fn texts_are_bounded() {
         assert!(matches!(found[0], Err(ExtractError::TooLarge { limit: 1000, .. })));
         assert_eq!(found[1].as_ref().unwrap().text(), TEXT);
         assert_eq!(found.len(), 2);
+        // The limit is for the text, without the NUL and the bytes that follow it.
+        let length = long.len() as u64;
+        for (limit, fits) in [(length - 1, false), (length, true), (u64::MAX, true)] {
+            let mut found = Images::new(&bytes[..], Limits::default().with_image(limit));
+            assert_eq!(found.next().unwrap().is_ok(), fits, "{limit}");
+        }
     }
 }
 

@@ -1047,6 +1047,7 @@ fn cells_of_notebooks_are_read() {
     let broken = one.replacen("{\"source", "<<<<<<< {\"source", 1);
     assert_eq!(told(&broken, Language::Notebook), ["V008 <"]);
     assert_eq!(told(&one[..one.len() - 1], Language::Notebook), ["V104 .u32.u32", "V008 "]);
+    assert_eq!(told(&format!("[{one}]"), Language::Notebook), [""; 0]);
 }
 
 /// A source without PTX has no statements to check.
@@ -1428,6 +1429,7 @@ fn a_name_that_is_bound_again_is_no_constant() {
         "case Z() as P: pass",
         "class P: pass",
         "x = ';'; P = g(b == c)",
+        "P: Final[str] = f()",
     ] {
         assert_eq!(told(&source(more), Language::Python), [""; 0], "{more}");
         assert_eq!(skips(&source(more), Language::Python), [SkipReason::Computed], "{more}");
@@ -1442,8 +1444,22 @@ fn a_name_that_is_bound_again_is_no_constant() {
         "if P == 'a': q = 1",
         "q: str = P # P = 1",
         "d[P] = 1 if P != q else 2",
+        "case = P",
+        "match = f(P)",
+        "match: str = f(P)",
+        "assert P != 1, x",
+        "k = lambda s=P: f(s)",
     ] {
         assert_eq!(told(&source(more), Language::Python), ["V104 .u32.u32"], "{more}");
+    }
+    // A list of parameters follows the name.
+    let mojo = "alias P = \"vadd.u32.u32 $0, $1, $1;\"\nfn g():\n    \
+                inlined_assembly[P, Int, constraints=\"=r,r\"](x)\n";
+    for before in ["", "x\n", "é é é\n", "fn f():\n    pass\n"] {
+        for alias in ["alias kernel_size_of[n: Int] = 3\n", "alias kernel_of_long, b = f()\n"] {
+            let source = format!("{before}{alias}{mojo}");
+            assert_eq!(told(&source, Language::Mojo), ["V104 .u32.u32"], "{source}");
+        }
     }
 }
 

@@ -426,6 +426,9 @@ impl<'s> Lexer<'s> {
         let (mut targets, mut last, mut bound) = (Vec::new(), "", Vec::new());
         // The depth outside of an index or the arguments of a call: `d[P] = 1` binds no name.
         let mut outside = None;
+        // A literal that the code leaves open ends with it.
+        let (source, bytes) = (self.source, self.bytes);
+        (self.source, self.bytes) = (&source[..end], &bytes[..end]);
         while self.pos < end {
             let next = self.bytes.get(self.pos + 1).copied();
             match self.bytes[self.pos] {
@@ -458,6 +461,7 @@ impl<'s> Lexer<'s> {
                 b'=' | b'!' | b'<' | b'>' if next == Some(b'=') => self.pos += 1,
                 b'=' if depth == 0 => bound.append(&mut targets),
                 b';' | b':' if depth == 0 => targets.clear(),
+                b'\\' => self.pos += 1,
                 byte if is_name(byte) => {
                     let word = self.word();
                     if !matches!(word, "lambda" | "for") {
@@ -467,12 +471,22 @@ impl<'s> Lexer<'s> {
                         }
                         continue;
                     }
-                    // Up to the `:` of a `lambda`, or the `in` of a `for`.
-                    while self.pos < end && self.bytes[self.pos] != b':' {
+                    // Up to the `:` of a `lambda`, or the `in` of a `for`, but for strings and
+                    // defaults.
+                    let mut is_default = false;
+                    while self.pos < end && !b":\"'".contains(&self.bytes[self.pos]) {
                         match self.word() {
-                            "" => self.pos += 1,
+                            "" => {
+                                match self.bytes[self.pos] {
+                                    b'=' => is_default = true,
+                                    b',' => is_default = false,
+                                    _ => {}
+                                }
+                                self.pos += 1;
+                            }
                             "in" => break,
-                            name => bound.push(name),
+                            name if !is_default => bound.push(name),
+                            _ => {}
                         }
                     }
                     continue;
@@ -481,6 +495,7 @@ impl<'s> Lexer<'s> {
             }
             self.pos += 1;
         }
+        (self.source, self.bytes) = (source, bytes);
         bound
     }
 
