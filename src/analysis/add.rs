@@ -51,8 +51,7 @@ pub(crate) fn add_new_ignores(
         let writing = Writing::new(&done.text, options);
         // A comment stands on the last line, by which a baseline would know a finding there.
         let lines = |found: &Diagnostic| {
-            let last = writing.lines(found.statement.unwrap_or(found.span)).1;
-            [writing.lines(found.span).0, last]
+            [writing.lines(found.span).0, writing.lines(own(found, options.language)).1]
         };
         let is_known = |at: usize| known.get(at) == Some(&true);
         let new: BTreeSet<usize> = (0..done.left.len())
@@ -85,6 +84,12 @@ pub(crate) fn add_new_ignores(
 /// error in the structure of a text hides others, and is for a person to judge.
 fn may_be_ignored(found: &Diagnostic) -> bool {
     found.statement.is_some() || found.code.text().starts_with("V3")
+}
+
+/// What the comment for a finding stands beside. An `asm` has many instructions, so there it is the
+/// finding itself.
+fn own(found: &Diagnostic, language: Language) -> Span {
+    found.statement.filter(|_| language == Language::Ptx).unwrap_or(found.span)
 }
 
 /// The edits that suppress one finding of a text, with a comment at the first place where it works.
@@ -166,8 +171,7 @@ impl<'s> Writing<'s> {
                 continue;
             }
             let statement = diagnostic.statement.unwrap_or(diagnostic.span);
-            // An `asm` has many instructions, so the comment belongs to the line of the finding.
-            let own = if self.language == Language::Ptx { statement } else { diagnostic.span };
+            let own = own(diagnostic, self.language);
             if let Some(place) = self.place(way, own, statement) {
                 wanted.entry(place).or_default().insert(diagnostic.code);
             }

@@ -122,7 +122,7 @@ impl<'s> Constants<'s> {
         // A `=` after another of these characters is inside an expression.
         let end = rest.iter().position(|byte| b"=([{\"'#\n".contains(byte)).unwrap_or(rest.len());
         let (before, after) = rest.split_at(end);
-        let is_plain = before.is_empty() || before.starts_with(b":");
+        let is_plain = before.is_empty() || before.starts_with(b":") && !before.contains(&b';');
         let compares = matches!(before.last(), Some(b'!' | b'<' | b'>'));
         let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==") && !compares;
         if is_assigned && is_plain {
@@ -134,7 +134,9 @@ impl<'s> Constants<'s> {
         } else if is_assigned {
             // `a, b = …`, `a += …`, `a.b = …`
             self.bind_all(&self.source[start..lexer.pos + end]);
-        } else if before.starts_with(b":") && after.starts_with(b"[") {
+        } else if before.starts_with(b":")
+            && after.first().is_some_and(|byte| b"[(\"'".contains(byte))
+        {
             // `a: List[int] = …`
             self.names.insert(word, None);
         } else if after.starts_with(b"[") || after.starts_with(b"(") {

@@ -49,6 +49,9 @@ pub(super) fn unpack(
                 decoder.take(budget.left().min(most.saturating_add(1))).read_to_end(&mut text);
             budget.spend(text.len() as u64)?;
             read.map_err(|error| corrupt(error.to_string()))?;
+            if text.len() as u64 > most {
+                return Err(too_large(text.len() as u64));
+            }
             text
         }
     };

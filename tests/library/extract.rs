@@ -248,6 +248,15 @@ fn texts_are_bounded() {
             assert_eq!(found.next().unwrap().is_ok(), fits, "{limit}");
         }
     }
+    // Of several texts in one payload, none is cut.
+    let joined = format!("{TEXT}\0{long}");
+    for entry in [plain(75, &joined), lz4(75, &joined), zstd(75, &joined)] {
+        let bytes = fat_binary(&[entry]);
+        let mut found = Images::new(&bytes[..], Limits::default().with_image(1000));
+        let first = found.next().unwrap();
+        assert!(matches!(first, Err(ExtractError::TooLarge { limit: 1000, .. })), "{first:?}");
+        assert!(found.next().is_none());
+    }
 }
 
 /// The texts of a file, each with its member's name, and the errors.

@@ -1430,6 +1430,9 @@ fn a_name_that_is_bound_again_is_no_constant() {
         "class P: pass",
         "x = ';'; P = g(b == c)",
         "P: Final[str] = f()",
+        "P: 'str' = f()",
+        "x: int; P = f()",
+        "g(lambda s='a', P=2: P)",
     ] {
         assert_eq!(told(&source(more), Language::Python), [""; 0], "{more}");
         assert_eq!(skips(&source(more), Language::Python), [SkipReason::Computed], "{more}");
@@ -1449,6 +1452,7 @@ fn a_name_that_is_bound_again_is_no_constant() {
         "match: str = f(P)",
         "assert P != 1, x",
         "k = lambda s=P: f(s)",
+        "x = y \\é = 1",
     ] {
         assert_eq!(told(&source(more), Language::Python), ["V104 .u32.u32"], "{more}");
     }

@@ -461,7 +461,8 @@ impl<'s> Lexer<'s> {
                 b'=' | b'!' | b'<' | b'>' if next == Some(b'=') => self.pos += 1,
                 b'=' if depth == 0 => bound.append(&mut targets),
                 b';' | b':' if depth == 0 => targets.clear(),
-                b'\\' => self.pos += 1,
+                // What follows may be a character of several bytes.
+                b'\\' if next.is_some_and(|next| next.is_ascii()) => self.pos += 1,
                 byte if is_name(byte) => {
                     let word = self.word();
                     if !matches!(word, "lambda" | "for") {
@@ -474,7 +475,11 @@ impl<'s> Lexer<'s> {
                     // Up to the `:` of a `lambda`, or the `in` of a `for`, but for strings and
                     // defaults.
                     let mut is_default = false;
-                    while self.pos < end && !b":\"'".contains(&self.bytes[self.pos]) {
+                    while self.pos < end && self.bytes[self.pos] != b':' {
+                        if matches!(self.bytes[self.pos], b'"' | b'\'') {
+                            self.literal(self.pos);
+                            continue;
+                        }
                         match self.word() {
                             "" => {
                                 match self.bytes[self.pos] {
