@@ -151,7 +151,7 @@ impl<'s> Writing<'s> {
             source,
             language,
             inner: language.host().map_or_else(Vec::new, |host| inner_sources(source, host)),
-            comments: comments(source, language).into_iter().map(|it| it.span).collect(),
+            comments: comments(source, language),
             lists: lists.collect(),
             suppressions,
         }
@@ -274,8 +274,7 @@ impl<'s> Writing<'s> {
             let at = edit.span.start as usize + shift + blanks;
             shift += replaced.len();
             shift -= edit.span.len() as usize;
-            let found =
-                written.binary_search_by_key(&(at as u32), |comment| comment.span.start).is_ok();
+            let found = written.binary_search_by_key(&(at as u32), |comment| comment.start).is_ok();
             (found || kind == Insertion::More).then_some(edit)
         };
         edits.into_iter().filter_map(is_comment).collect()

@@ -12,7 +12,7 @@ use crate::check::{CheckOptions, Dialect, Language};
 use crate::diagnostic::{
     Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector, RuleSet, Severity,
 };
-use crate::embed::{self, Comment};
+use crate::embed;
 use crate::hash::Map;
 use crate::lint::documented_only;
 use crate::source::{LineIndex, Span};
@@ -202,13 +202,22 @@ impl Suppressions {
     ) -> Suppressions {
         let comments = comments(source, language);
         let index = LineIndex::new(source);
-        let spans: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
-        let scopes = place::scopes(source, language, &spans, &index);
+        let scopes = place::scopes(source, language, &comments, &index);
         let (mut list, mut wrong) = (Vec::new(), Vec::new());
-        for (Comment { span, inner }, scope) in comments.into_iter().zip(scopes) {
+        let mut inner_sources = None;
+        for (span, scope) in comments.into_iter().zip(scopes) {
             if let Some(suppression) = read(source, span, custom, &mut wrong) {
-                let whole = inner.map_or(SuppressionScope::File, SuppressionScope::Inner);
-                let scope = if suppression.file { whole } else { scope };
+                let mut inner = || {
+                    let host = language.host()?;
+                    let all =
+                        inner_sources.get_or_insert_with(|| embed::inner_sources(source, host));
+                    holder(all, span)
+                };
+                let scope = if suppression.file {
+                    inner().map_or(SuppressionScope::File, SuppressionScope::Inner)
+                } else {
+                    scope
+                };
                 list.push(Suppression { scope, ..suppression });
             }
         }
@@ -248,9 +257,8 @@ impl Suppressions {
             PlaceKey::Of(SuppressionScope::Beside(around.0)),
             PlaceKey::Of(SuppressionScope::Below(around.0)),
         ];
-        let next = self.inner.partition_point(|inner| inner.end < diagnostic.span.end);
-        let inner = self.inner.get(next).filter(|it| it.start <= diagnostic.span.start);
-        places.extend(inner.map(|inner| PlaceKey::Of(SuppressionScope::Inner(*inner))));
+        let inner = holder(&self.inner, diagnostic.span);
+        places.extend(inner.map(|inner| PlaceKey::Of(SuppressionScope::Inner(inner))));
         if around.1 != around.0 {
             places.push(PlaceKey::Of(SuppressionScope::Beside(around.1)));
         }
@@ -338,13 +346,16 @@ impl Suppressions {
     }
 }
 
+/// Of spans in order, the one around a span.
+fn holder(spans: &[Span], span: Span) -> Option<Span> {
+    let next = spans.partition_point(|other| other.end < span.end);
+    spans.get(next).copied().filter(|other| other.start <= span.start)
+}
+
 /// The comments of a text, in order.
-pub(super) fn comments(source: &str, language: Language) -> Vec<Comment> {
+pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
     match language.host() {
-        None => {
-            let all = lexer::comments(source).into_iter();
-            all.map(|span| Comment { span, inner: None }).collect()
-        }
+        None => lexer::comments(source),
         Some(host) => embed::comments(source, host),
     }
 }
@@ -541,8 +552,7 @@ mod tests {
         for _ in 0..20_000 {
             let count = numbers.below(9);
             let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
-            let comments: Vec<Span> =
-                comments(&text, Language::Ptx).iter().map(|comment| comment.span).collect();
+            let comments = comments(&text, Language::Ptx);
             let scopes = place::scopes(&text, Language::Ptx, &comments, &LineIndex::new(&text));
             for (comment, scope) in comments.iter().zip(scopes) {
                 assert_eq!(scope, plainly(&text, &comments, *comment), "{text:?} {comment:?}");

@@ -238,22 +238,12 @@ pub(crate) fn statements_with<'s>(
     read(source, headers, host, true, may_start).0
 }
 
-/// A comment of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Comment {
-    pub(crate) span: Span,
-    /// The CUDA source in a string that the comment belongs to.
-    pub(crate) inner: Option<Span>,
-}
-
 /// The comments of a source, in order, with those of CUDA sources inside it.
-pub(crate) fn comments(source: &str, host: Host) -> Vec<Comment> {
-    let own = match host {
+pub(crate) fn comments(source: &str, host: Host) -> Vec<Span> {
+    let mut comments = match host {
         Host::C => scan::comments(source),
         _ => hosts::comments(source, host),
     };
-    let mut comments: Vec<Comment> =
-        own.into_iter().map(|span| Comment { span, inner: None }).collect();
     let before = comments.len();
     if may_have_asm(source) {
         for layer in layers(source, host) {
@@ -261,8 +251,7 @@ pub(crate) fn comments(source: &str, host: Host) -> Vec<Comment> {
             let inside = scan::comments(layer.text()).into_iter();
             let shown = inside.filter_map(|span| {
                 let place = layer.place(span);
-                let is_shown = place.text(source) == span.text(layer.text());
-                is_shown.then(|| Comment { span: place, inner: Some(around(&layer)) })
+                (place.text(source) == span.text(layer.text())).then_some(place)
             });
             comments.extend(shown);
         }
@@ -278,13 +267,11 @@ pub(crate) fn inner_sources(source: &str, host: Host) -> Vec<Span> {
     if !may_have_asm(source) {
         return Vec::new();
     }
-    layers(source, host).iter().map(around).collect()
-}
-
-/// The place of a text that string literals make.
-fn around(layer: &Layer) -> Span {
-    let last = &layer.literals[layer.literals.len() - 1];
-    layer.literals[0].body.to(last.body)
+    let body = |layer: &Layer| {
+        let last = &layer.literals[layer.literals.len() - 1];
+        layer.literals[0].body.to(last.body)
+    };
+    layers(source, host).iter().map(body).collect()
 }
 
 /// Whether a source may contain PTX.

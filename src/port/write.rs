@@ -22,7 +22,7 @@ pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Head
     let inside = |span: &Span| -> Vec<(usize, usize)> {
         let text = span.text(source);
         let comments = embed::comments(text, Host::C);
-        comments.iter().map(|it| (it.span.start as usize, it.span.end as usize)).collect()
+        comments.iter().map(|it| (it.start as usize, it.end as usize)).collect()
     };
     let expressions: Vec<Span> = asm.operands.iter().filter_map(|it| it.expression).collect();
     let operands: Vec<Operand> = expressions
