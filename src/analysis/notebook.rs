@@ -3,7 +3,7 @@
 use super::{Preview, check_previewed, sort};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Code, Diagnostic, Edit, Fix, Label};
-use crate::embed::{Cells, cells, mistake};
+use crate::embed::{Cells, cells};
 use crate::source::Span;
 
 /// Checks the cells of a notebook. `None` if there are more findings than there is room for.
@@ -13,7 +13,8 @@ pub(super) fn check(
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let (mut count, mut all) = (0, Vec::new());
-    if let Some(at) = mistake(source) {
+    let (cells, mistake) = cells(source);
+    if let Some(at) = mistake {
         let rest = &source[at as usize..];
         let length = rest.chars().next().map_or(0, char::len_utf8) as u32;
         let found = Diagnostic::new(
@@ -23,7 +24,7 @@ pub(super) fn check(
         );
         all.push(found.label("expected something else"));
     }
-    for cells in cells(source) {
+    for cells in cells {
         let text = cells.text();
         let options = options.clone().with_language(Language::of_host(cells.host));
         let (statements, found) = check_previewed(text, Preview::of(text), &options, room)?;

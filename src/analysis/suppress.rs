@@ -211,7 +211,7 @@ impl Suppressions {
                     let host = language.host()?;
                     let all =
                         inner_sources.get_or_insert_with(|| embed::inner_sources(source, host));
-                    holder(all, span)
+                    span.around(all)
                 };
                 let scope = if suppression.file {
                     inner().map_or(SuppressionScope::File, SuppressionScope::Inner)
@@ -257,7 +257,7 @@ impl Suppressions {
             PlaceKey::Of(SuppressionScope::Beside(around.0)),
             PlaceKey::Of(SuppressionScope::Below(around.0)),
         ];
-        let inner = holder(&self.inner, diagnostic.span);
+        let inner = diagnostic.span.around(&self.inner);
         places.extend(inner.map(|inner| PlaceKey::Of(SuppressionScope::Inner(inner))));
         if around.1 != around.0 {
             places.push(PlaceKey::Of(SuppressionScope::Beside(around.1)));
@@ -344,12 +344,6 @@ impl Suppressions {
         }
         found
     }
-}
-
-/// Of spans in order, the one around a span.
-fn holder(spans: &[Span], span: Span) -> Option<Span> {
-    let next = spans.partition_point(|other| other.end < span.end);
-    spans.get(next).copied().filter(|other| other.start <= span.start)
 }
 
 /// The comments of a text, in order.

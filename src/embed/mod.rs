@@ -55,7 +55,7 @@ pub use headers::{Header, Headers, Include};
 pub use hosts::Host;
 use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
-pub(crate) use notebook::{Cells, cells, mistake};
+pub(crate) use notebook::{Cells, cells};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
 pub(crate) use scan::{Directive, Piece, code_start, directives, pieces};
 pub use scan::{SkipReason, Skipped};
@@ -204,7 +204,7 @@ pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
 /// The statements that a check leaves out, in order.
 pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec<Skipped> {
     if host == Host::Notebook {
-        let cells = cells(source);
+        let (cells, _) = cells(source);
         let unread = |it: &Cells| {
             let skipped = unread(it.text(), it.host, headers).into_iter();
             skipped

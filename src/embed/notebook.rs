@@ -48,19 +48,8 @@ impl Cells {
     }
 }
 
-/// The cells of a notebook.
-pub(crate) fn cells(source: &str) -> Vec<Cells> {
-    let (CodeCells { main, mut others, host }, _) = read(source);
-    others.extend(Cells::new(source, host, main));
-    others
-}
-
-/// The place of a mistake in the JSON of a notebook, which ends the reading.
-pub(crate) fn mistake(source: &str) -> Option<u32> {
-    read(source).1
-}
-
-fn read(source: &str) -> (CodeCells, Option<u32>) {
+/// The cells of a notebook, and the place of a mistake in its JSON, which ends the reading.
+pub(crate) fn cells(source: &str) -> (Vec<Cells>, Option<u32>) {
     let pos = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut reader = Reader { source, pos };
     let mut found = CodeCells { main: Vec::new(), others: Vec::new(), host: Host::Python };
@@ -87,7 +76,9 @@ fn read(source: &str) -> (CodeCells, Option<u32>) {
         _ => reader.skip(),
     });
     let mistake = done.is_none().then_some(reader.pos.min(source.len()) as u32);
-    (found, mistake)
+    let CodeCells { main, mut others, host } = found;
+    others.extend(Cells::new(source, host, main));
+    (others, mistake)
 }
 
 struct CodeCells {

@@ -65,8 +65,13 @@ impl Span {
 
     /// Whether the span lies in one of several spans, which must be in order.
     pub(crate) fn is_in(self, spans: &[Span]) -> bool {
+        self.around(spans).is_some()
+    }
+
+    /// Of several spans, which must be in order, the one in which the span lies.
+    pub(crate) fn around(self, spans: &[Span]) -> Option<Span> {
         let next = spans.partition_point(|other| other.end < self.end);
-        spans.get(next).is_some_and(|other| other.start <= self.start)
+        spans.get(next).copied().filter(|other| other.start <= self.start)
     }
 
     /// The span as a range for slicing.

@@ -386,24 +386,32 @@ impl<'s> Lexer<'s> {
         &self.source[start..self.pos]
     }
 
+    /// Skips the string or the comment of `#` that starts here. No prefix of a string starts before
+    /// `floor`.
+    fn skip_string_or_comment(&mut self, floor: &mut usize) -> bool {
+        match self.bytes[self.pos] {
+            b'"' | b'\'' => {
+                if let Some(start) = self.quote(*floor) {
+                    self.literal(start);
+                }
+                *floor = self.pos;
+            }
+            b'#' => _ = self.comment(),
+            _ => return false,
+        }
+        true
+    }
+
     /// Moves to after the line, and after the lines that brackets and backslashes join to it.
     pub(super) fn logical_line(&mut self) {
         const STOPS: [bool; 256] = table(b"\"'#()[]{}\\\n");
         let (mut depth, mut floor) = (0_usize, self.pos);
         while let Some(n) = self.rest().iter().position(|&byte| STOPS[usize::from(byte)]) {
             self.pos += n;
+            if self.skip_string_or_comment(&mut floor) {
+                continue;
+            }
             match self.bytes[self.pos] {
-                b'"' | b'\'' => {
-                    if let Some(start) = self.quote(floor) {
-                        self.literal(start);
-                    }
-                    floor = self.pos;
-                    continue;
-                }
-                b'#' => {
-                    self.comment();
-                    continue;
-                }
                 b'(' | b'[' | b'{' => depth += 1,
                 b')' | b']' | b'}' => depth = depth.saturating_sub(1),
                 b'\\' => self.pos += 1,
@@ -431,18 +439,10 @@ impl<'s> Lexer<'s> {
         (self.source, self.bytes) = (&source[..end], &bytes[..end]);
         while self.pos < end {
             let next = self.bytes.get(self.pos + 1).copied();
+            if self.skip_string_or_comment(&mut floor) {
+                continue;
+            }
             match self.bytes[self.pos] {
-                b'"' | b'\'' => {
-                    if let Some(start) = self.quote(floor) {
-                        self.literal(start);
-                    }
-                    floor = self.pos;
-                    continue;
-                }
-                b'#' => {
-                    self.comment();
-                    continue;
-                }
                 b'(' | b'[' | b'{' => {
                     let before = self.bytes[..self.pos].last();
                     if before.is_some_and(|&byte| is_name(byte) || b")]".contains(&byte)) {
@@ -476,8 +476,7 @@ impl<'s> Lexer<'s> {
                     // defaults.
                     let mut is_default = false;
                     while self.pos < end && self.bytes[self.pos] != b':' {
-                        if matches!(self.bytes[self.pos], b'"' | b'\'') {
-                            self.literal(self.pos);
+                        if self.skip_string_or_comment(&mut floor) {
                             continue;
                         }
                         match self.word() {

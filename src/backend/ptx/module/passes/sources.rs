@@ -16,7 +16,7 @@ use super::super::super::ZERO;
 use super::super::super::cost::{self, Context};
 use super::super::super::facts::Facts;
 use super::super::rewriter::{Form, FormOutcome, Given, Rewriter, Standing};
-use super::super::{Outcome, RewriteOptions, choose};
+use super::super::{Outcome, RewriteOptions};
 use super::{Reading, Replacement, hoisting};
 use crate::isa::Feature;
 use crate::module::{DeclaredTypes, VideoStatement};
@@ -89,8 +89,9 @@ fn stays(
         let mut sources = [a, b].into_iter().flatten();
         return sources.any(|source| site.constant(source).is_some_and(folds));
     }
-    on_constants(instruction, site)
-        .is_some_and(|on| choose(&on, given.target, given.gate, semantics, false) == Outcome::Kept)
+    let Some(on) = on_constants(instruction, site) else { return false };
+    let form = rewriter.form(&on, Standing::Plain, statement.declared, given);
+    form.known.outcome == Outcome::Kept
 }
 
 /// A statement's instruction with known constants in the place of registers, and its context.
