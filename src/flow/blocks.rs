@@ -9,7 +9,7 @@ use super::dominators::{Dominators, Loop, loops};
 use super::effects::{self, accesses};
 use super::{Access, NameAccess, Reaching};
 use crate::hash::{Map, Set};
-use crate::names::{Meaning, Names, SymbolId, Use};
+use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
@@ -184,7 +184,10 @@ impl Graph {
         self.loops.get_or_init(|| loops(&self.blocks, self.dominators()))
     }
 
-    /// The names that an instruction uses, in the order of the text.
+    /// The declared names that an instruction uses, in the order of the text. Special registers,
+    /// such as `%tid`, are left out: the syntax tree has
+    /// [all names](crate::syntax::Instruction::names). Accesses say nothing about memory, nor about
+    /// the carry flag, which `add.cc` writes and `addc` reads.
     pub fn accesses(&self, instruction: usize) -> &[NameAccess] {
         let [start, end] = [0, 1].map(|more| self.starts[instruction + more] as usize);
         &self.accesses[start..end]
@@ -197,7 +200,9 @@ impl Graph {
             .map(|number| self.instruction_of(*number))
     }
 
-    /// The definitions whose values a register may hold just before an instruction runs.
+    /// The definitions whose values a register may hold just before an instruction runs. Each call
+    /// searches the graph. Definitions that no path from the start reaches are left out; if none
+    /// reaches the instruction itself, only those in its own block are there.
     pub fn definitions_reaching(&self, instruction: usize, meaning: Meaning) -> Reaching {
         self.definitions_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
@@ -243,7 +248,7 @@ impl Graph {
 
     /// The instructions that may read the value that an instruction writes to a register.
     /// [`Graph::len`] in the list stands for the caller, who reads the registers that the function
-    /// returns.
+    /// returns. Each call searches the graph.
     pub fn readers_of(&self, instruction: usize, meaning: Meaning) -> Vec<usize> {
         self.readers_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
@@ -286,7 +291,7 @@ impl Graph {
     }
 
     /// Whether some instruction, or the caller, may read the value that a register has after an
-    /// instruction.
+    /// instruction. Each call searches the graph: [`Graph::live_out`] answers for all registers.
     pub fn is_live_after(&self, instruction: usize, meaning: Meaning) -> bool {
         let mut is_live = false;
         self.search_readers(usize::MAX, instruction, meaning, |_| {
@@ -294,6 +299,52 @@ impl Graph {
             false
         });
         is_live
+    }
+
+    /// The registers, and the parameters in registers, that are live at the end of each block, in
+    /// no particular order: the answers of [`Graph::is_live_after`] behind the last instruction.
+    ///
+    /// Takes time and memory in proportion to the length of all live ranges, in blocks. To know
+    /// what is live inside of a block, go through its [accesses](Graph::accesses) backwards.
+    ///
+    /// `names` must come from the same tree.
+    pub fn live_out(&self, names: &Names) -> Vec<Vec<Meaning>> {
+        let mut live: Vec<Vec<Meaning>> = vec![Vec::new(); self.blocks.len()];
+        let meaning_of = |number: &u32| self.accesses[*number as usize].meaning;
+        for accesses in self.by_meaning.chunk_by(|a, b| meaning_of(a) == meaning_of(b)) {
+            let meaning = meaning_of(&accesses[0]);
+            let kind = names.symbol(meaning.symbol()).kind;
+            if !matches!(kind, SymbolKind::Register | SymbolKind::Parameter) {
+                continue;
+            }
+            // The first use in each block that uses the register: whether it reads the value from
+            // before, and whether the block overwrites that.
+            let mut uses: Map<usize, (bool, bool)> = Map::default();
+            for at in accesses.iter().map(|number| self.instruction_of(*number)) {
+                let effect = self.effect(at, meaning);
+                let (reads, defines) = uses.entry(self.block_of(at)).or_default();
+                *reads |= effect.reads && !*defines;
+                *defines |= effect.defines;
+            }
+            let passes = |block: usize| uses.get(&block).is_none_or(|(_, defines)| !defines);
+            let mut open: Vec<usize> =
+                uses.iter().filter(|(_, (reads, _))| *reads).map(|(block, _)| *block).collect();
+            if self.results.contains(&meaning) {
+                for block in (0..live.len()).filter(|block| self.ends[*block]) {
+                    live[block].push(meaning);
+                    open.extend(passes(block).then_some(block));
+                }
+            }
+            while let Some(block) = open.pop() {
+                for &before in &self.blocks[block].predecessors {
+                    if live[before].last() != Some(&meaning) {
+                        live[before].push(meaning);
+                        open.extend(passes(before).then_some(before));
+                    }
+                }
+            }
+        }
+        live
     }
 
     /// Hands the readers of a value to `found` until it returns false. `None` if the search passes
@@ -396,8 +447,8 @@ struct Builder<'t, 'n> {
     results: Vec<Meaning>,
     /// The index of the next use, for names that are looked up in the order of the text.
     next_use: usize,
-    /// The names of one instruction.
-    found: Vec<(Span, Access)>,
+    /// The names of one instruction, and whether a write to them would be partial.
+    found: Vec<(Span, Access, bool)>,
 }
 
 impl<'t, 'n> Builder<'t, 'n> {
@@ -452,11 +503,14 @@ impl<'t, 'n> Builder<'t, 'n> {
             }
             StatementKind::Instruction(instruction) => {
                 let source = statement.tree().source();
-                let is_partial = instruction.guard().is_some();
+                let is_guarded = instruction.guard().is_some();
                 let mut found = mem::take(&mut self.found);
-                accesses(source, &instruction, |span, access| found.push((span, access)));
-                for (span, access) in found.drain(..) {
+                accesses(source, &instruction, |span, access, is_element| {
+                    found.push((span, access, is_guarded || is_element));
+                });
+                for (span, access, is_partial) in found.drain(..) {
                     if let Some(meaning) = self.next_meaning(span) {
+                        let is_partial = is_partial && access.writes();
                         self.accesses.push(NameAccess { span, meaning, access, is_partial });
                     }
                 }

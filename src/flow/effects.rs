@@ -248,15 +248,16 @@ pub(crate) fn is_opcode(source: &str, instruction: &Instruction<'_>) -> bool {
     is_known(source, instruction) || UNDOCUMENTED.contains(&instruction.mnemonic().text(source))
 }
 
-/// Calls `found` with each name in the operands and in the guard, and how it is used. A name is a
-/// register, a variable, a label or a function; functions and labels count as read.
+/// Calls `found` with each name in the operands and in the guard, how it is used, and whether the
+/// operand is an element of it, as in `%v.x`. A name is a register, a variable, a label or a
+/// function; functions and labels count as read.
 pub(super) fn accesses(
     source: &str,
     instruction: &Instruction<'_>,
-    mut found: impl FnMut(Span, Access),
+    mut found: impl FnMut(Span, Access, bool),
 ) {
     if let Some(guard) = instruction.guard() {
-        found(guard.name, Access::Read);
+        found(guard.name, Access::Read, false);
     }
     let results = results(source, instruction);
     for (number, operand) in instruction.operands().enumerate() {
@@ -267,43 +268,60 @@ pub(super) fn accesses(
             (Results::Call, 0) if matches!(operand.kind(), OperandKind::List(_)) => Access::Write,
             _ => Access::Read,
         };
-        names(&operand, access, &mut found);
+        names(source, &operand, access, &mut found);
     }
 }
 
 /// The names in an operand. The names inside of an address are read.
-fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Access)) {
+fn names(
+    source: &str,
+    operand: &Operand<'_>,
+    access: Access,
+    found: &mut impl FnMut(Span, Access, bool),
+) {
     // Most operands are a single token. Tokens that are no names have no effect.
     if let [word] = operand.tokens() {
         if word.kind() == TokenKind::Ident {
-            found(word.span(), access);
+            found(word.span(), access, false);
         }
         return;
     }
     if access != Access::Write {
-        return each_word(operand, access, found);
+        return each_word(source, operand, access, found);
     }
     match operand.kind() {
         OperandKind::Vector(elements) | OperandKind::List(elements) => {
-            elements.for_each(|element| names(&element, access, found));
+            elements.for_each(|element| names(source, &element, access, found));
         }
         OperandKind::VectorPair(elements, second) => {
-            elements.for_each(|element| names(&element, access, found));
-            found(second, access);
+            elements.for_each(|element| names(source, &element, access, found));
+            found(second, access, false);
         }
         OperandKind::Address(_) | OperandKind::Indexed(..) => {
-            each_word(operand, Access::Read, found);
+            each_word(source, operand, Access::Read, found);
         }
         OperandKind::Discard | OperandKind::Constant(_) | OperandKind::Text(_) => {}
-        OperandKind::Malformed(_) => each_word(operand, Access::ReadWrite, found),
-        _ => each_word(operand, access, found),
+        OperandKind::Malformed(_) => each_word(source, operand, Access::ReadWrite, found),
+        _ => each_word(source, operand, access, found),
     }
 }
 
-fn each_word(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Access)) {
-    let words = operand.tokens().iter().filter(|token| token.kind() == TokenKind::Ident);
-    words.for_each(|token| found(token.span(), access));
+fn each_word(
+    source: &str,
+    operand: &Operand<'_>,
+    access: Access,
+    found: &mut impl FnMut(Span, Access, bool),
+) {
+    let tokens = operand.tokens();
+    let words = (0..).zip(tokens).filter(|(_, token)| token.kind() == TokenKind::Ident);
+    for (at, token) in words {
+        let behind = tokens.get(at + 1).map_or("", |next| next.span().text(source));
+        found(token.span(), access, ELEMENTS.contains(&behind));
+    }
 }
+
+/// The elements of a vector register.
+const ELEMENTS: [&str; 8] = [".x", ".y", ".z", ".w", ".r", ".g", ".b", ".a"];
 
 #[cfg(test)]
 mod tests {

@@ -38,7 +38,10 @@
 //! Only instructions have numbers, in the order of the text; labels, declarations and directives
 //! have none. One table tells what an opcode reads and writes; an unknown opcode counts as reading
 //! and writing every name in the operands. A write under a guard predicate is partial: the register
-//! may keep its value.
+//! may keep its value. So is a write to an element of a vector register, such as `%v.x`.
+//!
+//! Data flow is that of names: what instructions leave in memory, or in the carry flag (`add.cc` for
+//! `addc`), has none. Who removes instructions must keep those that others need in these ways.
 
 mod blocks;
 mod dominators;
@@ -67,7 +70,8 @@ pub struct NameAccess {
     pub meaning: Meaning,
     /// How the instruction uses the name.
     pub access: Access,
-    /// Whether a guard predicate decides if the instruction writes the name.
+    /// Whether the instruction may leave what it writes as it was, or a part of it: under a guard
+    /// predicate, or if it writes an element of a vector register, such as `%v.x`.
     pub is_partial: bool,
 }
 
@@ -77,6 +81,7 @@ pub struct NameAccess {
 pub struct Reaching {
     /// The instructions that may have written the value, in the order of the text.
     pub instructions: Vec<usize>,
-    /// Whether some path from the start of the function passes none of them.
+    /// Whether some path from the start of the function passes none of them. So it is for a
+    /// parameter in a register, which the caller writes.
     pub may_be_undefined: bool,
 }

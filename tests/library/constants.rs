@@ -119,6 +119,18 @@ fn other_registers_are_not_known() {
     assert!(reads(&sequence(&other, &RewriteOptions::default())));
 }
 
+/// A `mov` of one element says nothing about another one.
+#[test]
+fn elements_of_vector_registers_are_told_apart() {
+    for moves in [
+        "mov.b32 %v.x, a; mov.b32 %v.y, 64; mov.b32 %r5, %v.x;",
+        "mov.b32 %v.x, 64; mov.b32 %v.y, 5; mov.b32 %r5, %v.x;",
+        "mov.b32 %v.y, 64; mov.b32 %r5, %v.y;",
+    ] {
+        assert!(reads_b(&format!(".reg .v2 .b32 %v; {moves}\n{ADD}")), "{moves}");
+    }
+}
+
 /// ptxas computes with a known source itself. Where the sequence saves little on other values, the
 /// instruction stays, because the machine code would become longer: with ptxas 13.5, by 1 to 4
 /// instructions.

@@ -387,7 +387,7 @@ fn dominators_and_loops_are_those_of_their_definition() {
 fn used(instruction: &str) -> String {
     let text = format!(
         ".global .u32 v; .func f(.param .u32 x) {{ .param .b32 q; .reg .b32 a, b, c, d, e; \
-         .reg .b64 p; .reg .pred t, u; here: {instruction} }}"
+         .reg .b64 p; .reg .pred t, u; .reg .v4 .b32 w; here: {instruction} }}"
     );
     let tree = syntax::parse(&text);
     assert_eq!(tree.errors(), [], "{text}");
@@ -399,7 +399,7 @@ fn used(instruction: &str) -> String {
             Access::Write => "=",
             Access::ReadWrite => "+",
         };
-        let partial = if it.is_partial && it.access.writes() { "?" } else { "" };
+        let partial = if it.is_partial { "?" } else { "" };
         format!("{access}{partial}{}", it.span.text(&text))
     });
     shown.collect::<Vec<_>>().join(" ")
@@ -454,6 +454,11 @@ fn instructions_read_and_write_what_the_manual_says() {
         ),
         ("frobnicate.x a, [b], {c, d};", "+a +b +c +d"),
         ("mov.u32 a, %tid.x;", "=a"),
+        // An element of a vector register is a part of it; a lane of a word is not.
+        ("mov.b32 w.x, w.y;", "=?w w"),
+        ("mov.b64 {w.r, a}, p;", "=?w =a p"),
+        ("ld.global.v4.b32 w, [p];", "=w p"),
+        ("vadd.u32.u32.u32 a.b0, b.h1, c, d;", "=a b c d"),
     ] {
         assert_eq!(used(instruction), expected, "{instruction}");
     }
@@ -535,6 +540,42 @@ fn registers_of_blocks_and_ranges_are_told_apart() {
     );
     let kinds = flow.accesses(0).iter().map(|it| names.symbol(it.meaning.symbol()).kind);
     assert_eq!(kinds.collect::<Vec<_>>(), [SymbolKind::Register]);
+}
+
+/// The sets of live registers are those that the questions about single registers give.
+#[test]
+fn live_registers_of_blocks_are_live_after_their_last_instructions() {
+    let mut rng = Random(51);
+    let mut live = 0;
+    for number in 0..samples(1_000) {
+        let mut text = text(&kernel(&mut rng));
+        if number % 2 == 0 {
+            text = text.replacen(
+                ".entry k()\n{\n",
+                ".func (.reg .b32 d) f()\n{\nmov.b32 d, %r1;\n",
+                1,
+            );
+        }
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+        let all: BTreeSet<usize> =
+            names.uses().iter().filter_map(Use::meaning).map(Meaning::index).collect();
+        for (block, registers) in flow.blocks().iter().zip(flow.live_out(&names)) {
+            let Some(last) = block.instructions.clone().last() else { continue };
+            let found: BTreeSet<usize> = registers.iter().map(|it| it.index()).collect();
+            assert_eq!(found.len(), registers.len(), "{text}");
+            for it in names.uses().iter().filter_map(Use::meaning) {
+                let kind = names.symbol(it.symbol()).kind;
+                let is_register = kind == SymbolKind::Register || kind == SymbolKind::Parameter;
+                let expected = is_register && flow.is_live_after(last, it);
+                assert_eq!(found.contains(&it.index()), expected, "{last} {it:?}\n{text}");
+            }
+            assert!(found.is_subset(&all), "{text}");
+            live += found.len();
+        }
+    }
+    assert!(live > 1_000, "{live}");
 }
 
 /// The caller reads the result at every place where the function may end: after the last

@@ -271,11 +271,19 @@ impl Definition {
         if !moves_word(source, instruction) {
             return Definition::Plain;
         }
-        match instruction.operands().nth(1).map(|word| word.kind()) {
-            Some(OperandKind::Constant(Ok(value))) => {
+        let mut operands = instruction.operands();
+        let [Some(d), Some(from)] = [operands.next(), operands.next()] else {
+            return Definition::Plain;
+        };
+        // An element of a vector register is not its whole value.
+        if d.selector().or(from.selector()).is_some() {
+            return Definition::Plain;
+        }
+        match from.kind() {
+            OperandKind::Constant(Ok(value)) => {
                 value.bits().map_or(Definition::Other, |bits| Definition::Constant(bits as u32))
             }
-            Some(OperandKind::Name(name)) => {
+            OperandKind::Name(name) => {
                 let meaning = names.use_of(name).and_then(Use::meaning);
                 let is_register =
                     |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
