@@ -334,6 +334,50 @@ fn names_that_are_taken_are_refused() {
     }
 }
 
+/// Edits made before count like the text itself.
+#[test]
+fn names_of_earlier_edits_are_taken() {
+    let text = ".func f(.reg .b32 c) { .reg .b32 a, %r<2>; { .reg .b32 b; add.u32 a, a, b; } }";
+    let tree = parse(text);
+    let (names, f) = (Names::of(&tree), tree.functions().next().expect("a function"));
+    let symbol = |name: &str| {
+        names.symbols().find(|(_, it)| it.name.text(text) == name).expect("a symbol").0
+    };
+    let taken = |name: &str| EditsError::Taken(name.into());
+    let add = tree.all_statements().find(|it| it.text().starts_with("add")).expect("an add");
+
+    let mut edits = Edits::new(&tree);
+    edits.rename_symbol(&names, symbol("a"), "t").expect("a new name");
+    assert_eq!(edits.rename_symbol(&names, symbol("b"), "t"), Err(taken("t")));
+    assert_eq!(edits.insert_before(add, ".reg .b32 t;"), Err(taken("t")));
+    assert_eq!(edits.insert_before(add, "{ t: ret; }"), Err(taken("t")));
+    assert_eq!(edits.add_parameter(&f, ".reg .b32 t"), Err(taken("t")));
+    // Inserted text may use the new name.
+    edits.insert_before(add, "mov.b32 t, 0;").expect("a statement");
+    edits.rename_symbol(&names, symbol("%r"), "%q").expect("a new name");
+    assert_eq!(edits.insert_before(add, ".reg .b32 %q1;"), Err(taken("%q1")));
+    assert!(edits.finish().is_ok());
+
+    let mut edits = Edits::new(&tree);
+    edits.rename_symbol(&names, symbol("a"), "%vptx_0").expect("a new name");
+    let fresh = edits.fresh_register(&f, ".b32").expect("a register");
+    assert_eq!(fresh, "%vptx_1");
+    assert_eq!(edits.rename_symbol(&names, symbol("b"), &fresh), Err(taken(&fresh)));
+    edits.insert_before(add, ".reg .b32 %s<3>, u; L:").expect("declarations");
+    for name in ["u", "%s2", "L"] {
+        assert_eq!(edits.rename_symbol(&names, symbol("b"), name), Err(taken(name)));
+    }
+    assert_eq!(edits.rename_symbol(&names, symbol("%r"), "%s"), Err(taken("%s")));
+    // Blocks may declare a name again.
+    edits.insert_after(add, "{ .reg .b32 u; }").expect("a block");
+
+    let mut edits = Edits::new(&tree);
+    edits.add_parameter(&f, ".reg .b32 d").expect("a parameter");
+    for name in ["c", "d"] {
+        assert_eq!(edits.add_parameter(&f, &format!(".reg .b32 {name}")), Err(taken(name)));
+    }
+}
+
 /// The numbers of the registers go behind the name of their range.
 #[test]
 fn a_range_takes_only_names_that_numbers_can_follow() {

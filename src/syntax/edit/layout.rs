@@ -23,6 +23,22 @@ impl<'x> Inserted<'x> {
         if is_whole { Ok(Inserted { tree }) } else { Err(unfit()) }
     }
 
+    /// The names that the text declares, and whether each is a range of registers.
+    pub(super) fn declared(&self) -> Vec<(String, bool)> {
+        let source = self.tree.source();
+        let mut names = Vec::new();
+        for statement in self.tree.all_statements() {
+            match statement.kind() {
+                StatementKind::Declaration(it) => names.extend(
+                    it.names().map(|it| (it.name().text(source).to_string(), it.count().is_some())),
+                ),
+                StatementKind::Label(name) => names.push((name.text(source).to_string(), false)),
+                _ => {}
+            }
+        }
+        names
+    }
+
     /// The text in place of a statement.
     pub(super) fn in_place_of(&self, statement: Statement<'_>) -> String {
         let source = statement.tree().source();

@@ -58,7 +58,7 @@ pub(crate) use words::is_name;
 ///
 /// Inserted text takes the indentation of its neighbour and the line breaks of the text. Texts that
 /// are inserted at one place stand in the order of the calls.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Edits<'t> {
     tree: &'t Tree<'t>,
     changes: Vec<Change>,
@@ -72,6 +72,20 @@ pub struct Edits<'t> {
     words: Option<Identifiers<'t>>,
     /// The number of fresh names so far.
     fresh: usize,
+    /// The names that renaming wrote.
+    renamed: Identifiers<'static>,
+    /// New registers, and the names that inserted text declares.
+    added: Identifiers<'static>,
+}
+
+impl fmt::Debug for Edits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (changes, additions) = (&self.changes, self.additions.values());
+        f.debug_struct("Edits")
+            .field("changes", changes)
+            .field("additions", &additions.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -123,7 +137,7 @@ pub enum EditsError {
     /// There is no such part.
     #[error("{0} is missing")]
     Missing(EditedPart),
-    /// A name that the text has already.
+    /// A name that the text, or an earlier edit, has already.
     #[error("the text has the name `{0}` already")]
     Taken(String),
     /// Each edit is valid by itself. But the edits together, or one edit at its place, would change
@@ -188,6 +202,8 @@ impl<'t> Edits<'t> {
             additions: BTreeMap::new(),
             words: None,
             fresh: 0,
+            renamed: Identifiers::default(),
+            added: Identifiers::default(),
         }
     }
 
@@ -197,7 +213,7 @@ impl<'t> Edits<'t> {
     /// If the text is not whole statements, or the statement is edited already.
     pub fn replace(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
-        let text = Inserted::new(text)?;
+        let text = self.inserted(text)?;
         self.claim(statement.span())?;
         let text = text.in_place_of(statement);
         self.change(statement.span(), Side::Part, text);
@@ -224,7 +240,7 @@ impl<'t> Edits<'t> {
     /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_before(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
-        let text = Inserted::new(text)?;
+        let text = self.inserted(text)?;
         self.anchor(statement.span())?;
         let (place, text) = text.before(statement);
         self.change(Span::at(place), Side::Before, text);
@@ -237,11 +253,24 @@ impl<'t> Edits<'t> {
     /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_after(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
-        let text = Inserted::new(text)?;
+        let text = self.inserted(text)?;
         self.anchor(statement.span())?;
         let (place, text) = text.after(statement);
         self.change(Span::at(place), Side::After, text);
         Ok(())
+    }
+
+    /// Reads text for insertion. Renaming must not have written the names that it declares.
+    fn inserted<'x>(&mut self, text: &'x str) -> Result<Inserted<'x>> {
+        let text = Inserted::new(text)?;
+        let declared = text.declared();
+        if let Some((name, _)) = declared.iter().find(|(name, _)| self.renamed.has(name)) {
+            return Err(EditsError::Taken(name.clone()));
+        }
+        for (name, is_range) in declared {
+            self.added.add(&name, is_range);
+        }
+        Ok(text)
     }
 
     /// Replaces an operand, or an element of an operand, together with its sign and selector.
@@ -360,14 +389,16 @@ impl<'t> Edits<'t> {
     /// Writes another name at all given places.
     ///
     /// # Errors
-    /// If `name` is not a name, the text that is edited has it already, a place holds no name, or a
-    /// place is edited already.
+    /// If `name` is not a name, the text that is edited or an earlier edit has it already, a place
+    /// holds no name, or a place is edited already.
     pub fn rename(&mut self, places: impl IntoIterator<Item = Span>, name: &str) -> Result<()> {
         fit(words::is_name(name), EditedPart::Name, name)?;
-        if self.words().has(name) {
+        if self.words().has(name) || self.renamed.has(name) || self.added.has(name) {
             return Err(EditsError::Taken(name.into()));
         }
-        self.rename_each(places.into_iter().map(|place| (place, name.into())).collect())
+        self.rename_each(places.into_iter().map(|place| (place, name.into())).collect())?;
+        self.renamed.add(name, false);
+        Ok(())
     }
 
     /// Like [`Edits::rename`], for the registers of a range. `places` holds the span of each name
@@ -379,11 +410,14 @@ impl<'t> Edits<'t> {
     ) -> Result<()> {
         let is_start = !name.ends_with(|c: char| c.is_ascii_digit());
         fit(is_start && words::is_name(&format!("{name}0")), EditedPart::Name, name)?;
-        if self.words().has_numbered(name) {
+        let given = [&self.renamed, &self.added].iter().any(|names| names.has_numbered(name));
+        if given || self.words().has_numbered(name) {
             return Err(EditsError::Taken(name.into()));
         }
         let named = |(place, number): (Span, String)| (place, format!("{name}{number}"));
-        self.rename_each(places.into_iter().map(named).collect())
+        self.rename_each(places.into_iter().map(named).collect())?;
+        self.renamed.add(name, true);
+        Ok(())
     }
 
     fn rename_each(&mut self, places: BTreeMap<Span, String>) -> Result<()> {
@@ -412,6 +446,7 @@ impl<'t> Edits<'t> {
         let body = function.body().ok_or(EditsError::Missing(EditedPart::Body))?;
         self.anchor(body.span())?;
         let name = self.fresh("%vptx_");
+        self.added.add(&name, false);
         let registers = &mut self.additions(*function).registers;
         match registers.iter_mut().find(|(known, _)| known == ty) {
             Some((_, names)) => names.push(name.clone()),
@@ -420,8 +455,8 @@ impl<'t> Edits<'t> {
         Ok(name)
     }
 
-    /// A name for a label that nothing else in the text has. The caller inserts the label itself,
-    /// as `NAME:`.
+    /// A name that nothing else in the text has, for a new label, parameter or variable, or for
+    /// [`Edits::rename`]. The caller inserts a label as `NAME:`.
     pub fn fresh_label(&mut self) -> String {
         self.fresh("$vptx_")
     }
@@ -429,13 +464,25 @@ impl<'t> Edits<'t> {
     /// Adds a parameter, such as `.param .u64 counts`, behind the other parameters of a function.
     ///
     /// # Errors
-    /// If the text is not a parameter, or the function is removed or replaced or has no name.
+    /// If the text is not a parameter, the function has a parameter with its name, or the function
+    /// is removed or replaced or has no name.
     pub fn add_parameter(&mut self, function: &Function<'t>, text: &str) -> Result<()> {
         self.own(function.head())?;
-        fit(words::is_parameter(text), EditedPart::Parameter, text)?;
+        let name = words::parameter(text);
+        fit(name.is_some(), EditedPart::Parameter, text)?;
+        let name = name.unwrap_or_default();
+        let added = self.additions.get(&function.statement().span().start);
+        let mut added = added.into_iter().flat_map(|it| &it.parameters);
+        let own = function.parameters().chain(function.results()).filter_map(|it| it.name());
+        let mut own = own.map(|it| it.name().text(self.tree.source()));
+        let is_taken = added.any(|it| words::parameter(it).as_ref() == Some(&name));
+        if is_taken || own.any(|it| it == name) || self.renamed.has(&name) {
+            return Err(EditsError::Taken(name));
+        }
         function.name().ok_or(EditsError::Missing(EditedPart::Name))?;
         self.anchor(function.statement().span())?;
         self.additions(*function).parameters.push(text.into());
+        self.added.add(&name, false);
         Ok(())
     }
 
@@ -522,9 +569,14 @@ impl<'t> Edits<'t> {
     }
 
     fn fresh(&mut self, start: &str) -> String {
-        self.fresh += 1;
-        let number = self.fresh - 1;
-        self.words().fresh(start, number)
+        loop {
+            let number = self.fresh;
+            self.fresh += 1;
+            let name = self.words().fresh(start, number);
+            if !self.renamed.has(&name) && !self.added.has(&name) {
+                return name;
+            }
+        }
     }
 
     fn words(&mut self) -> &Identifiers<'t> {

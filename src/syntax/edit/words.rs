@@ -1,5 +1,6 @@
 //! Names, and the words around edits.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 
@@ -11,8 +12,8 @@ use crate::source::Span;
 
 /// The words of a text that may be names. Each word has a flag: whether it names a range of
 /// registers.
-#[derive(Clone, Debug)]
-pub(super) struct Identifiers<'t>(BTreeMap<&'t str, bool>);
+#[derive(Clone, Debug, Default)]
+pub(super) struct Identifiers<'t>(BTreeMap<Cow<'t, str>, bool>);
 
 impl<'t> Identifiers<'t> {
     pub(super) fn of(tree: &Tree<'t>) -> Identifiers<'t> {
@@ -20,10 +21,15 @@ impl<'t> Identifiers<'t> {
         for (at, token) in tree.tokens().iter().enumerate() {
             if token.kind() == TokenKind::Ident {
                 let is_range = tree.tokens().get(at + 1).is_some_and(|next| next.is(b'<'));
-                *words.entry(token.span().text(tree.source())).or_insert(false) |= is_range;
+                let word = token.span().text(tree.source()).into();
+                *words.entry(word).or_insert(false) |= is_range;
             }
         }
         Identifiers(words)
+    }
+
+    pub(super) fn add(&mut self, name: &str, is_range: bool) {
+        *self.0.entry(name.to_string().into()).or_insert(false) |= is_range;
     }
 
     /// Whether the text has a name, perhaps as a register of a range.
@@ -87,22 +93,21 @@ pub(super) fn is_type(text: &str) -> bool {
     declares && tree.errors().is_empty() && statements.next().is_none()
 }
 
-/// Whether a text is the parameter of a function.
-pub(super) fn is_parameter(text: &str) -> bool {
+/// The name of a parameter of a function. `None` if the text is no parameter.
+pub(super) fn parameter(text: &str) -> Option<String> {
     let source = format!(".func f({text});");
     let tree = parse(&source);
     let mut statements = tree.statements();
-    let declares = match statements.next().map(Statement::kind) {
-        Some(StatementKind::Function(it)) => {
-            let mut parameters = it.parameters();
-            let only = parameters.next().filter(|it| it.name().is_some() && it.ty().is_some());
-            let [first, .., last] = only.map_or(&[][..], |it| it.tokens()) else { return false };
-            let is_all = first.span().to(last.span()).range().len() == text.len();
-            is_all && parameters.next().is_none()
-        }
-        _ => false,
+    let Some(StatementKind::Function(function)) = statements.next().map(Statement::kind) else {
+        return None;
     };
-    declares && tree.errors().is_empty() && statements.next().is_none()
+    let mut parameters = function.parameters();
+    let only = parameters.next().filter(|it| it.ty().is_some())?;
+    let [first, .., last] = only.tokens() else { return None };
+    let is_all = first.span().to(last.span()).range().len() == text.len();
+    let is_only = parameters.next().is_none() && statements.next().is_none();
+    let name = only.name()?.name().text(&source).to_string();
+    (is_all && is_only && tree.errors().is_empty()).then_some(name)
 }
 
 /// Puts blanks between edited text and the text around it, where two words would become one.
