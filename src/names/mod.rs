@@ -142,7 +142,8 @@ pub enum SymbolKind {
     Parameter,
     /// A variable of memory, or an opaque object.
     Variable,
-    /// A register, or a range of registers.
+    /// A register, or a range of registers. A parameter in a register, `.reg`, is a
+    /// [`SymbolKind::Parameter`].
     Register,
     /// A label.
     Label,

@@ -29,6 +29,8 @@ impl<'t> Visitor<'t> for Joined<'_> {
         if let Some(around) = self.open.last() {
             assert!(around.start <= node.span.start && node.span.end <= around.end, "{node:?}");
         }
+        // What is in front of the node came before.
+        assert_eq!(node.span.start, self.end, "{node:?}");
         self.open.push(node.span);
         self.errors += usize::from(matches!(node.kind, NodeKind::Error | NodeKind::Malformed));
     }
@@ -468,6 +470,30 @@ fn views_of_instructions() {
         panic!("a sum")
     };
     assert_eq!(sum.base().map(text), Some("table"));
+}
+
+/// A view shows its own text, and not the whole one.
+#[test]
+fn views_are_shown_shortly() {
+    let text =
+        ".pragma \"far\"; .func f(.reg .b32 p) { .reg .b32 a; mov.b32 a, p; } .file 1 \"x\";";
+    let tree = parse(text);
+    let function = tree.functions().next().expect("a function");
+    let shown = |view: &dyn std::fmt::Debug| {
+        let shown = format!("{view:?}");
+        assert!(!shown.contains("far") && shown.len() < 500, "{shown}");
+        shown
+    };
+    let mov = of_kind(&tree, "mov");
+    assert!(shown(&mov).contains("\"mov.b32 a, p;\""));
+    assert!(shown(&mov.operands()).contains("\"p\""));
+    assert!(shown(&function.parameters().next()).contains("\".reg .b32 p\""));
+    for statement in tree.all_statements().skip(1) {
+        shown(&statement.kind());
+    }
+    let mut edits = vptx::syntax::Edits::new(&tree);
+    edits.fresh_register(&function, ".b32").expect("a register");
+    assert!(shown(&edits).contains("%vptx_0"));
 }
 
 #[test]

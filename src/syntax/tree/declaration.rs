@@ -11,20 +11,32 @@ use super::{Operand, Statement, Statements};
 use crate::source::Span;
 
 /// A declaration of registers, variables or opaque objects, of one type each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Declaration<'t> {
     source: &'t str,
     /// Without the `;`.
     tokens: &'t [Token],
 }
 
+impl std::fmt::Debug for Declaration<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        super::debug(f, "Declaration", self.source, self.tokens)
+    }
+}
+
 /// A name in a [`Declaration`], or a parameter of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct DeclaredName<'t> {
     source: &'t str,
     /// From the name to before the `,`.
     tokens: &'t [Token],
     kind: SymbolKind<'t>,
+}
+
+impl std::fmt::Debug for DeclaredName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        super::debug(f, "DeclaredName", self.source, self.tokens)
+    }
 }
 
 impl<'t> Declaration<'t> {
@@ -246,10 +258,16 @@ pub(super) fn groups(source: &str, head: &[Token]) -> impl Iterator<Item = Range
 }
 
 /// A parameter or a result of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Parameter<'t> {
     source: &'t str,
     tokens: &'t [Token],
+}
+
+impl std::fmt::Debug for Parameter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        super::debug(f, "Parameter", self.source, self.tokens)
+    }
 }
 
 impl<'t> Function<'t> {

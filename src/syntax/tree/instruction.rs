@@ -15,13 +15,19 @@ use crate::source::Span;
 pub type Offset = Option<Result<Constant, ConstantError>>;
 
 /// An instruction of any opcode, known or not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Instruction<'t> {
     source: &'t str,
     /// Guard, opcode, operands, `;`.
     tokens: &'t [Token],
     /// The index of the mnemonic among the tokens.
     opcode: usize,
+}
+
+impl std::fmt::Debug for Instruction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        super::debug(f, "Instruction", self.source, self.tokens)
+    }
 }
 
 /// A guard predicate: `@p` or `@!p`.
@@ -109,7 +115,7 @@ pub(super) fn names<'t>(
 }
 
 /// An operand, or an element of a vector, an address or a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Operand<'t> {
     source: &'t str,
     tokens: &'t [Token],
@@ -118,6 +124,12 @@ pub struct Operand<'t> {
     role: Role,
     /// How many brackets stand around the operand.
     depth: u8,
+}
+
+impl std::fmt::Debug for Operand<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        super::debug(f, "Operand", self.source, self.tokens)
+    }
 }
 
 /// Where an operand stands, which decides what it may be.

@@ -335,7 +335,7 @@ impl<'t> Statement<'t> {
         (index != NONE).then_some(Statement { index, ..self })
     }
 
-    /// The function around the statement.
+    /// The function around the statement. Takes time with the depth of blocks around it.
     pub fn function(self) -> Option<Function<'t>> {
         let around = std::iter::successors(self.parent(), |statement| statement.parent());
         around.into_iter().find_map(|statement| match statement.kind() {
@@ -373,6 +373,21 @@ impl<'t> Statement<'t> {
     fn entry(self) -> &'t Entry {
         self.tree.entry(self.index)
     }
+}
+
+/// Shows a part of a text by its place and its own text: the whole text may be large.
+fn debug(
+    f: &mut std::fmt::Formatter<'_>,
+    name: &str,
+    source: &str,
+    tokens: &[Token],
+) -> std::fmt::Result {
+    let mut shown = f.debug_tuple(name);
+    if let (Some(first), Some(last)) = (tokens.first(), tokens.last()) {
+        let span = first.span().to(last.span());
+        shown.field(&span).field(&span.text(source));
+    }
+    shown.finish()
 }
 
 impl std::fmt::Debug for Statement<'_> {

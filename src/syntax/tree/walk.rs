@@ -324,7 +324,9 @@ impl<'t> Walker<'t, '_> {
     fn operand(&mut self, operand: Operand<'t>) {
         let operand_kind = operand.kind();
         let (kind, span) = (operand_kind.node_kind(), operand.span());
-        if operand.tokens().is_empty() {
+        // A missing operand may stand in front of white space.
+        let next = self.tree.tokens.get(self.next);
+        if next.is_none_or(|next| span.start < next.span().start) {
             self.visitor.enter(Node { kind, span, statement: None, operand: Some(operand) });
         } else {
             self.enter(kind, span, None, Some(operand));
