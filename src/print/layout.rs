@@ -864,12 +864,14 @@ impl<'s> Layout<'s> {
             return true;
         }
         let mut spacing = spacing.clone();
-        let width = pieces
-            .iter()
-            .filter(|piece| !piece.ends_line())
-            .fold(self.writer.column(), |width, piece| {
-                width + usize::from(spacing.before(piece)) + piece.text.len()
-            });
+        let width = pieces.iter().filter(|piece| !piece.ends_line()).fold(
+            self.writer.column(),
+            |width, piece| {
+                // A comment may have line breaks, which the output may write in another way.
+                let bytes = piece.text.bytes().filter(|byte| *byte != b'\r').count();
+                width + usize::from(spacing.before(piece)) + bytes
+            },
+        );
         width <= self.options.line_width
     }
 

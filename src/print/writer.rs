@@ -230,14 +230,13 @@ impl<'s> Writer<'s> {
     fn lines(&mut self, piece: &Piece<'_>) {
         let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
         self.column = piece.text.len() - last;
-        if piece.kind == PieceKind::BLOCK_COMMENT
-            && self.newline == "\n"
-            && piece.text.contains('\r')
-        {
-            self.text(&piece.text.replace("\r\n", "\n"));
-        } else {
-            self.extend(piece.span);
+        if piece.kind == PieceKind::BLOCK_COMMENT {
+            let text = piece.text.replace("\r\n", "\n").replace('\n', self.newline);
+            if text != piece.text {
+                return self.text(&text);
+            }
         }
+        self.extend(piece.span);
     }
 
     /// Writes a statement of the usual shape.

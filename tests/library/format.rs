@@ -132,6 +132,34 @@ fn laws_hold_on_every_fixture() {
     }
 }
 
+/// The line endings of a text change nothing in its layout, and those of the output are all of one
+/// kind, in comments, too.
+#[test]
+fn line_endings_are_apart_from_layout() {
+    let long = "x".repeat(16);
+    let texts = [
+        format!(
+            ".func sum(.param .u64 .ptr .align 1 sum_param_0, .param /* e1\n {long} */ .u32 \
+             sum_param_1)\n{{\n    ret;\n}}\n"
+        ),
+        format!("add.u32 /* {long}{long}{long}\n\n b */ first, /* c\n */ second, third_{long};\n"),
+        "/* a\n b */ ret; // c\n/* d */\n".to_string(),
+    ];
+    for text in texts {
+        let windows = text.replace('\n', "\r\n");
+        for width in [30, 60, 99, 100, 101] {
+            let lf = FormatOptions::default().with_line_width(width);
+            let crlf = lf.clone().with_line_ending(LineEnding::Crlf);
+            let expected = format(&text, &lf).expect("a format");
+            assert!(!expected.contains('\r'));
+            assert_eq!(format(&windows, &lf).expect("a format"), expected);
+            let expected = expected.replace('\n', "\r\n");
+            assert_eq!(format(&text, &crlf).expect("a format"), expected);
+            assert_eq!(format(&windows, &crlf).expect("a format"), expected);
+        }
+    }
+}
+
 #[test]
 fn laws_hold_on_made_modules() {
     for per_mille in [0, 10, 500, 1000] {
