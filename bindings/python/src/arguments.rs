@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use vptx::check::Language;
@@ -35,6 +35,23 @@ impl<'py> FromPyObject<'_, 'py> for Text {
             return Err(PyValueError::new_err(format!("the text has more than {MAX_LEN} bytes")));
         }
         Ok(Text(text))
+    }
+}
+
+/// A text of which a new one is made. Bytes that are not UTF-8 would not survive.
+pub(crate) struct ExactText(pub(crate) String);
+
+impl<'py> FromPyObject<'_, 'py> for ExactText {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<ExactText> {
+        if let Ok(bytes) = object.cast::<PyBytes>()
+            && let Err(error) = str::from_utf8(bytes.as_bytes())
+        {
+            let (py, bytes) = (object.py(), bytes.as_bytes());
+            return Err(PyUnicodeDecodeError::new_utf8(py, bytes, error)?.into());
+        }
+        object.extract().map(|Text(text)| ExactText(text))
     }
 }
 
@@ -99,7 +116,8 @@ impl<'py> FromPyObject<'_, 'py> for Targets {
     }
 }
 
-/// The arguments of `check` and `fix` that choose the language, targets and rules.
+/// The arguments of `check`, `fix` and `parse` that choose the language, targets and rules.
+#[derive(Default)]
 pub(crate) struct Choices {
     pub(crate) language: Option<Named<Language>>,
     pub(crate) target: Option<Targets>,
@@ -142,9 +160,11 @@ impl<'py> FromPyObject<'_, 'py> for Word {
         let value: i64 = object.extract().map_err(|error: PyErr| {
             if error.is_instance_of::<PyOverflowError>(object.py()) {
                 too_large(&object)
-            } else {
+            } else if error.get_type(object.py()).is(object.py().get_type::<PyTypeError>()) {
                 let found = object.get_type();
                 PyTypeError::new_err(format!("expected an int of 32 bits, got {found}"))
+            } else {
+                error
             }
         })?;
         u32::try_from(value)
@@ -155,7 +175,13 @@ impl<'py> FromPyObject<'_, 'py> for Word {
 }
 
 fn too_large(value: &Bound<'_, PyAny>) -> PyErr {
+    // Python refuses to write numbers of thousands of digits.
+    let shown = value.str().ok().map(|it| it.to_string()).filter(|it| it.len() <= DIGITS);
+    let shown = shown.as_deref().unwrap_or("the number");
     PyValueError::new_err(format!(
-        "{value} does not fit 32 bits, which hold -2147483648 to 4294967295"
+        "{shown} does not fit 32 bits, which hold -2147483648 to 4294967295"
     ))
 }
+
+/// The longest number that a message shows.
+const DIGITS: usize = 40;

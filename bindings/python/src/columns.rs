@@ -175,10 +175,10 @@ impl<'py> Argument<'py> {
             || (object.hasattr(intern!(py, "__index__"))?
                 && !object.hasattr(intern!(py, "__dlpack__"))?);
         if is_word {
-            let Word(word) = object.extract().map_err(|error| named(py, &error, name))?;
+            let Word(word) = object.extract().map_err(|error| named(py, error, name))?;
             return Ok(Argument::Word(word));
         }
-        let found = Column::of(object).map_err(|error| named(py, &error, name))?;
+        let found = Column::of(object).map_err(|error| named(py, error, name))?;
         match found {
             Some(column) => Ok(Argument::Column(column)),
             None => Err(unsupported(object, name)),
@@ -186,14 +186,28 @@ impl<'py> Argument<'py> {
     }
 }
 
-/// The error with the name of the argument.
-fn named(py: Python<'_>, error: &PyErr, name: &str) -> PyErr {
-    let text = format!("{name}: {}", error.value(py));
-    if error.is_instance_of::<PyTypeError>(py) {
-        PyTypeError::new_err(text)
-    } else {
-        PyValueError::new_err(text)
+/// Whether numpy, if it is loaded, knows an array as a masked one.
+fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let modules = object.py().import("sys")?.getattr("modules")?;
+    match modules.cast::<PyDict>()?.get_item("numpy.ma")? {
+        Some(masked) => object.is_instance(&masked.getattr("MaskedArray")?),
+        None => Ok(false),
     }
+}
+
+/// The error with the name of the argument. Errors of another kind are not about the argument.
+fn named(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+    let text = || format!("{name}: {}", error.value(py));
+    let kind = error.get_type(py);
+    let named = if kind.is(py.get_type::<PyTypeError>()) {
+        PyTypeError::new_err(text())
+    } else if kind.is(py.get_type::<PyValueError>()) {
+        PyValueError::new_err(text())
+    } else {
+        return error;
+    };
+    named.set_cause(py, Some(error));
+    named
 }
 
 fn unsupported(object: &Bound<'_, PyAny>, name: &str) -> PyErr {
@@ -224,7 +238,7 @@ impl<'py> Column<'py> {
     /// The words of an object, for writing.
     fn writable(object: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
         let py = object.py();
-        let column = Column::of(object).map_err(|error| named(py, &error, "out"))?;
+        let column = Column::of(object).map_err(|error| named(py, error, "out"))?;
         let column = column.ok_or_else(|| unsupported(object, "out"))?;
         if !column.is_writable {
             return Err(PyValueError::new_err("out: its memory cannot be written"));
@@ -255,7 +269,7 @@ impl<'py> Column<'py> {
             let found = dtype.map_or(Ok(kind), |dtype| dtype.str().map(|it| it.to_string()))?;
             return Err(wrong_type(&found));
         }
-        if item("mask")?.is_some() {
+        if item("mask")?.is_some() || is_masked(object)? {
             return Err(PyTypeError::new_err("masked arrays are not supported"));
         }
         let shape: Vec<usize> = match item("shape")? {

@@ -1,6 +1,8 @@
 //! Findings, as Python sees them.
 
+use std::cell::OnceCell;
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -81,7 +83,7 @@ pub(crate) struct Position {
 #[pymethods]
 impl Position {
     #[new]
-    fn new(line: u32, column: u32) -> Position {
+    pub(crate) fn new(line: u32, column: u32) -> Position {
         Position { line, column }
     }
 
@@ -89,7 +91,7 @@ impl Position {
         format!("Position(line={}, column={})", self.line, self.column)
     }
 
-    fn __str__(&self) -> String {
+    pub(crate) fn __str__(&self) -> String {
         format!("{}:{}", self.line, self.column)
     }
 
@@ -153,46 +155,84 @@ impl Edit {
 }
 
 /// A way to resolve a finding.
-#[pyclass(frozen, eq, hash, get_all, from_py_object, module = "vptx")]
+#[pyclass(frozen, eq, hash, from_py_object, module = "vptx")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Fix {
+    #[pyo3(get)]
     title: String,
     /// `safe`, `unsafe` or `display-only`.
+    #[pyo3(get)]
     applicability: &'static str,
+    #[pyo3(get)]
     edits: Vec<Edit>,
+    /// The hash of the text that it belongs to, if that is known.
+    text: Option<u64>,
 }
 
 #[pymethods]
 impl Fix {
     #[new]
-    fn new(title: String, applicability: &str, edits: Vec<Edit>) -> PyResult<Fix> {
+    #[pyo3(signature = (title, applicability, edits, text = None))]
+    fn new(
+        title: String,
+        applicability: &str,
+        edits: Vec<Edit>,
+        text: Option<u64>,
+    ) -> PyResult<Fix> {
         let known = [Applicability::Safe, Applicability::Unsafe, Applicability::DisplayOnly];
         let found = known.into_iter().map(applicability_text).find(|text| *text == applicability);
         let applicability = found.ok_or_else(|| {
             PyValueError::new_err(format!("`{applicability}` is no applicability"))
         })?;
-        Ok(Fix { title, applicability, edits })
+        Ok(Fix { title, applicability, edits, text })
     }
 
-    /// The text with the edits of this fix.
+    /// The text with the edits of this fix. The text must be the one that was checked: for several
+    /// fixes, call `apply`.
     fn apply(&self, text: &str) -> PyResult<String> {
-        let edit = |edit: &Edit| {
-            let Span { start, end } = edit.span;
-            diagnostic::Edit::replace(vptx::source::Span { start, end }, &*edit.replacement)
-        };
-        let edits: Vec<diagnostic::Edit> = self.edits.iter().map(edit).collect();
-        diagnostic::apply(text, &edits).map_err(|error| {
-            PyValueError::new_err(format!("the fix belongs to another text: {error}"))
-        })
+        applied(text, &[self])
     }
 
     fn __repr__(&self) -> String {
         format!("<Fix ({}): {}>", self.applicability, self.title)
     }
 
-    fn __getnewargs__(&self) -> (String, &'static str, Vec<Edit>) {
-        (self.title.clone(), self.applicability, self.edits.clone())
+    fn __getnewargs__(&self) -> (String, &'static str, Vec<Edit>, Option<u64>) {
+        (self.title.clone(), self.applicability, self.edits.clone(), self.text)
     }
+}
+
+/// Makes fixes of findings about a text, all at once.
+///
+/// Raises `ValueError` if a fix belongs to another text, or if two fixes change the same place.
+#[pyfunction]
+#[pyo3(signature = (text, fixes, /))]
+pub(crate) fn apply(py: Python<'_>, text: &str, fixes: Vec<Fix>) -> PyResult<String> {
+    py.detach(|| applied(text, &fixes.iter().collect::<Vec<_>>()))
+}
+
+fn applied(text: &str, fixes: &[&Fix]) -> PyResult<String> {
+    let hash = OnceCell::new();
+    let belongs = |fix: &&Fix| fix.text.is_none_or(|it| it == *hash.get_or_init(|| hash_of(text)));
+    if !fixes.iter().all(belongs) {
+        return Err(PyValueError::new_err("the fix belongs to another text"));
+    }
+    let edit = |edit: &Edit| {
+        let Span { start, end } = edit.span;
+        diagnostic::Edit::replace(vptx::source::Span { start, end }, &*edit.replacement)
+    };
+    let mut edits: Vec<diagnostic::Edit> =
+        fixes.iter().flat_map(|fix| &fix.edits).map(edit).collect();
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    diagnostic::apply(text, &edits)
+        .map_err(|error| PyValueError::new_err(format!("the fixes do not fit the text: {error}")))
+}
+
+/// Tells texts apart. A copy of a fix in another process has the same one.
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn applicability_text(applicability: Applicability) -> &'static str {
@@ -315,16 +355,18 @@ impl std::fmt::Display for Finding {
     }
 }
 
+/// The characters that bytes of a text are.
+pub(crate) fn characters(text: &str, index: &LineIndex, span: vptx::source::Span) -> Span {
+    Span { start: index.char_offset(text, span.start), end: index.char_offset(text, span.end) }
+}
+
 /// Converts findings about a text.
 pub(crate) fn findings(text: &str, path: Option<&str>, found: &[Diagnostic]) -> Vec<Finding> {
     if found.is_empty() {
         return Vec::new();
     }
-    let index = LineIndex::new(text);
-    let chars = |span: vptx::source::Span| Span {
-        start: index.char_offset(text, span.start),
-        end: index.char_offset(text, span.end),
-    };
+    let (index, hash) = (LineIndex::new(text), OnceCell::new());
+    let chars = |span: vptx::source::Span| characters(text, &index, span);
     let position = |offset| {
         let vptx::source::Position { line, column } = index.position(text, offset);
         Position { line, column }
@@ -338,6 +380,7 @@ pub(crate) fn findings(text: &str, path: Option<&str>, found: &[Diagnostic]) -> 
         title: fix.title.clone(),
         applicability: applicability_text(fix.applicability),
         edits: fix.edits.iter().map(edit).collect(),
+        text: Some(*hash.get_or_init(|| hash_of(text))),
     };
     let label = |span: vptx::source::Span, text: &str| Label {
         span: span.into(),

@@ -18,7 +18,7 @@ use crate::finding::{Span, escaped, findings, ptx_error};
 
 /// The machine instructions that ptxas 13.5 emits for an instruction, and for the cheapest
 /// ordinary PTX in its place.
-#[pyclass(frozen, eq, hash, get_all, module = "vptx")]
+#[pyclass(frozen, eq, hash, get_all, from_py_object, module = "vptx")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Cost {
     ptxas: u32,

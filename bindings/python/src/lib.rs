@@ -21,7 +21,9 @@ mod _vptx {
     #[pymodule_export]
     use crate::extract::{ExtractError, Image, extract};
     #[pymodule_export]
-    use crate::finding::{Edit, Finding, Fix, Label, Position, PtxError, Span, findings_table};
+    use crate::finding::{
+        Edit, Finding, Fix, Label, Position, PtxError, Span, apply, findings_table,
+    };
     #[pymodule_export]
     use crate::instruction::{Cost, Instruction, Lane, Operand, Program, Step, Trace, restore};
     #[pymodule_export]

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use vptx::names::{self, ScopeId, SymbolId, SymbolKind};
 
 use crate::finding::Span;
-use crate::tree::Text;
+use crate::tree::{Text, same_by_place};
 
 pub(crate) fn symbols(text: &Arc<Text>) -> Vec<Symbol> {
     text.names().symbols().map(|(id, _)| Symbol { text: text.clone(), id }).collect()
@@ -29,19 +29,19 @@ fn listed<'n>(text: &Arc<Text>, uses: impl IntoIterator<Item = &'n names::Use>) 
 }
 
 /// A declared name: a function, a parameter, a variable, a label, a register or a range of them.
-#[pyclass(frozen, eq, module = "vptx")]
+#[pyclass(frozen, eq, hash, module = "vptx")]
 pub(crate) struct Symbol {
     pub(crate) text: Arc<Text>,
     pub(crate) id: SymbolId,
 }
 
-impl PartialEq for Symbol {
-    fn eq(&self, other: &Symbol) -> bool {
-        Arc::ptr_eq(&self.text, &other.text) && self.id == other.id
-    }
-}
+same_by_place!(Symbol, |it: &Symbol| it.id);
 
 impl Symbol {
+    fn of(&self) -> &Arc<Text> {
+        &self.text
+    }
+
     fn view(&self) -> &names::Symbol {
         self.text.names().symbol(self.id)
     }
@@ -71,6 +71,12 @@ impl Symbol {
     #[getter]
     fn span(&self) -> Span {
         self.view().name.into()
+    }
+
+    /// The characters of its name, where it is declared.
+    #[getter]
+    fn chars(&self) -> Span {
+        self.text.chars(self.view().name)
     }
 
     /// The bytes of its declaration.
@@ -133,19 +139,19 @@ impl Symbol {
 }
 
 /// A part of a text whose declarations are not visible outside of it.
-#[pyclass(frozen, eq, module = "vptx")]
+#[pyclass(frozen, eq, hash, module = "vptx")]
 pub(crate) struct Scope {
     text: Arc<Text>,
     id: ScopeId,
 }
 
-impl PartialEq for Scope {
-    fn eq(&self, other: &Scope) -> bool {
-        Arc::ptr_eq(&self.text, &other.text) && self.id == other.id
-    }
-}
+same_by_place!(Scope, |it: &Scope| it.id);
 
 impl Scope {
+    fn of(&self) -> &Arc<Text> {
+        &self.text
+    }
+
     fn view(&self) -> &names::Scope {
         self.text.names().scope(self.id)
     }
@@ -171,6 +177,12 @@ impl Scope {
         self.view().span.into()
     }
 
+    /// Its characters.
+    #[getter]
+    fn chars(&self) -> Span {
+        self.text.chars(self.view().span)
+    }
+
     fn __repr__(&self) -> String {
         let span = self.view().span;
         format!("<Scope: {} to {}>", span.start, span.end)
@@ -178,15 +190,17 @@ impl Scope {
 }
 
 /// A place in the text that has a name.
-#[pyclass(frozen, eq, module = "vptx")]
+#[pyclass(frozen, eq, hash, module = "vptx")]
 pub(crate) struct Use {
     text: Arc<Text>,
     own: names::Use,
 }
 
-impl PartialEq for Use {
-    fn eq(&self, other: &Use) -> bool {
-        Arc::ptr_eq(&self.text, &other.text) && self.own == other.own
+same_by_place!(Use, |it: &Use| it.own.span());
+
+impl Use {
+    fn of(&self) -> &Arc<Text> {
+        &self.text
     }
 }
 
@@ -202,6 +216,12 @@ impl Use {
     #[getter]
     fn span(&self) -> Span {
         self.own.span().into()
+    }
+
+    /// Its characters.
+    #[getter]
+    fn chars(&self) -> Span {
+        self.text.chars(self.own.span())
     }
 
     /// The symbol that it means; `None` if the text does not declare the name, as for `%tid`.

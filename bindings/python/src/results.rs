@@ -10,13 +10,13 @@ use vptx::diagnostic::{Applicability, RuleSet};
 use vptx::explain::{ExplainError, page};
 use vptx::isa::{PtxVersion, Target};
 use vptx::print::LineEnding;
+use vptx::source::LineIndex;
 use vptx::{
-    CheckOptions, Code, Dialect, FormatError, FormatOptions, NormalOptions, RewriteOptions,
-    Semantics,
+    CheckOptions, Dialect, FormatError, FormatOptions, NormalOptions, RewriteOptions, Semantics,
 };
 
-use crate::arguments::{Choices, Named, Path, Rules, Targets, Text};
-use crate::finding::{Finding, Span, findings, listed, ptx_error};
+use crate::arguments::{Choices, ExactText, Named, Path, Rules, Targets, Text};
+use crate::finding::{Finding, Span, characters, findings, listed, ptx_error};
 use crate::instruction::{Cost, Instruction};
 use crate::names::{self, Scope, Symbol, Use};
 use crate::tree::{self, Edits, Function, Statement, TreeError};
@@ -24,7 +24,7 @@ use crate::tree::{self, Edits, Function, Statement, TreeError};
 /// The findings about a text, in the order of the text.
 ///
 /// `path` names the text in the findings. `language` is `ptx`, or `cuda`, `python`, `mojo`, `rust`,
-/// `julia` or `zig` for the PTX in such sources. If it is not given, the ending of `path` tells the
+/// `julia`, `zig` or `notebook` for the PTX in such sources. If it is not given, the ending of `path` tells the
 /// language, as in `kernel.cu`; without such an ending, the text is PTX. `target` (one, or several
 /// as a list or with commas) and `ptx_version` replace the `.target` and the `.version` of the
 /// text. `select`, `extend_select` and `ignore` take codes, names, or the start of codes such as
@@ -61,12 +61,21 @@ pub(crate) struct Fixed {
     text: String,
     /// The code of each finding that was fixed.
     #[pyo3(get)]
-    codes: Vec<&'static str>,
+    codes: Vec<String>,
     left: Vec<Finding>,
 }
 
 #[pymethods]
 impl Fixed {
+    #[new]
+    fn new(text: String, codes: Vec<String>, findings: Vec<Finding>) -> Fixed {
+        Fixed { text, codes, left: findings }
+    }
+
+    fn __getnewargs__(&self) -> (&str, &[String], Vec<Finding>) {
+        (&self.text, &self.codes, self.left.clone())
+    }
+
     /// The findings that are left.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -92,7 +101,7 @@ impl Fixed {
 #[expect(clippy::too_many_arguments, reason = "named in Python")]
 pub(crate) fn fix(
     py: Python<'_>,
-    text: Text,
+    text: ExactText,
     unsafe_fixes: bool,
     path: Option<Path>,
     language: Option<Named<Language>>,
@@ -112,7 +121,7 @@ pub(crate) fn fix(
         Fixed {
             left: findings(&fixed.text, path.as_deref(), &fixed.left),
             text: fixed.text,
-            codes: fixed.codes.into_iter().map(Code::text).collect(),
+            codes: fixed.codes.into_iter().map(|it| it.text().to_string()).collect(),
         }
     })
 }
@@ -127,7 +136,7 @@ pub(crate) fn fix(
 ))]
 pub(crate) fn format(
     py: Python<'_>,
-    text: Text,
+    text: ExactText,
     indent_width: Option<usize>,
     line_width: Option<usize>,
     line_ending: Option<&str>,
@@ -160,7 +169,7 @@ pub(crate) fn format(
 #[pyo3(signature = (text, *, keep_names = false, keep_comments = false, keep_debug = false))]
 pub(crate) fn normalize(
     py: Python<'_>,
-    text: Text,
+    text: ExactText,
     keep_names: bool,
     keep_comments: bool,
     keep_debug: bool,
@@ -202,8 +211,21 @@ impl Module {
     }
 }
 
+type ModuleArguments = (String, Option<String>, Option<String>, Vec<Py<Instruction>>, Vec<Finding>);
+
 #[pymethods]
 impl Module {
+    #[new]
+    fn new(
+        text: String,
+        target: Option<String>,
+        version: Option<String>,
+        instructions: Vec<Py<Instruction>>,
+        findings: Vec<Finding>,
+    ) -> Module {
+        Module { text, tree: OnceLock::new(), target, version, instructions, illegal: findings }
+    }
+
     /// The statements at the top level: directives, declarations and functions.
     #[getter]
     fn statements(&self, py: Python<'_>) -> Vec<Statement> {
@@ -256,6 +278,12 @@ impl Module {
         listed(py, self.illegal.clone())
     }
 
+    fn __getnewargs__(&self, py: Python<'_>) -> ModuleArguments {
+        let Module { text, target, version, instructions, illegal, .. } = self;
+        let instructions = instructions.iter().map(|it| it.clone_ref(py)).collect();
+        (text.clone(), target.clone(), version.clone(), instructions, illegal.clone())
+    }
+
     fn __str__(&self) -> &str {
         &self.text
     }
@@ -267,12 +295,20 @@ impl Module {
 }
 
 /// Reads a whole module of PTX, or bare statements. Raises no exception for errors in the text:
-/// they are in `findings`.
+/// they are in `findings`. `target`, `ptx_version` and `dialect` are those of `check`.
 #[pyfunction]
-pub(crate) fn parse(py: Python<'_>, text: Text) -> PyResult<Module> {
-    let Text(text) = text;
+#[pyo3(signature = (text, *, target = None, ptx_version = None, dialect = None))]
+pub(crate) fn parse(
+    py: Python<'_>,
+    text: ExactText,
+    target: Option<Targets>,
+    ptx_version: Option<Named<PtxVersion>>,
+    dialect: Option<Named<Dialect>>,
+) -> PyResult<Module> {
+    let ExactText(text) = text;
+    let choices = Choices { target, ptx_version, dialect, ..Choices::default() };
     let (target, version, statements, errors) = py.detach(|| {
-        let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
+        let options = choices.options(None, &text).with_rules(RuleSet::ERRORS);
         let (module, found) = vptx::parse_with(&text, &options).expect("PTX");
         let target = module.target().map(|it| it.to_string());
         let version = module.version().map(|it| it.to_string());
@@ -290,18 +326,37 @@ pub(crate) struct Change {
     instruction: String,
     /// Its bytes in the old text.
     span: Span,
+    /// Its characters in the old text.
+    chars: Span,
     /// `rewritten`, `kept`, or `unavailable` if the target lacks what it needs.
-    outcome: &'static str,
+    outcome: String,
     /// The numbers of machine instructions: of the video instruction, and of the new code. `None`
     /// if they were not measured.
     cost: Option<Cost>,
     /// The semantics under which the instruction computes something else than under the one asked
     /// for.
-    differs: Vec<&'static str>,
+    differs: Vec<String>,
 }
 
 #[pymethods]
 impl Change {
+    #[new]
+    fn new(
+        instruction: String,
+        span: Span,
+        chars: Span,
+        outcome: String,
+        cost: Option<Cost>,
+        differs: Vec<String>,
+    ) -> Change {
+        Change { instruction, span, chars, outcome, cost, differs }
+    }
+
+    fn __getnewargs__(&self) -> (&str, Span, Span, &str, Option<Cost>, &[String]) {
+        let Change { instruction, span, chars, outcome, cost, differs } = self;
+        (instruction, *span, *chars, outcome, *cost, differs)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Change {}: {}>", self.outcome, self.instruction)
     }
@@ -323,6 +378,20 @@ pub(crate) struct Rewritten {
 
 #[pymethods]
 impl Rewritten {
+    #[new]
+    fn new(
+        text: String,
+        changes: Vec<Py<Change>>,
+        count: usize,
+        findings: Vec<Finding>,
+    ) -> Rewritten {
+        Rewritten { text, changes, count, errors: findings }
+    }
+
+    fn __getnewargs__(&self) -> (&str, &[Py<Change>], usize, Vec<Finding>) {
+        (&self.text, &self.changes, self.count, self.errors.clone())
+    }
+
     /// The errors in the video instructions that are not legal and were not replaced.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -349,7 +418,7 @@ impl Rewritten {
     comments = false))]
 pub(crate) fn rewrite(
     py: Python<'_>,
-    text: Text,
+    text: ExactText,
     target: Option<Named<Target>>,
     semantics: Option<Named<Semantics>>,
     all: bool,
@@ -367,12 +436,14 @@ pub(crate) fn rewrite(
         let (module, found) = vptx::parse_with(&text.0, &rules).expect("PTX");
         let errors = findings(&text.0, None, &found);
         vptx::rewrite(&module, &options).map(|rewritten| {
+            let lines = LineIndex::new(&text.0);
             let changes: Vec<Change> = rewritten
                 .changes
                 .iter()
                 .map(|change| Change {
                     instruction: change.instruction.to_string(),
                     span: change.span.into(),
+                    chars: characters(&text.0, &lines, change.span),
                     outcome: match change.outcome {
                         Outcome::Rewritten(_) => "rewritten",
                         Outcome::Fused(_) => "fused",
@@ -380,9 +451,10 @@ pub(crate) fn rewrite(
                         Outcome::Absorbed => "absorbed",
                         Outcome::Kept => "kept",
                         Outcome::Unavailable => "unavailable",
-                    },
+                    }
+                    .to_string(),
                     cost: change.cost.map(Cost::from),
-                    differs: change.differs.iter().map(|it| it.text()).collect(),
+                    differs: change.differs.iter().map(|it| it.text().to_string()).collect(),
                 })
                 .collect();
             (rewritten.text(), rewritten.edits().len(), changes, errors)

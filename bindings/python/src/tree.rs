@@ -7,10 +7,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use self_cell::self_cell;
 use vptx::names::Names;
-use vptx::source::Span as Bytes;
+use vptx::source::{LineIndex, Span as Bytes};
 use vptx::syntax::{self, FunctionKind, OperandKind, StatementKind, Tree};
 
-use crate::finding::Span;
+use crate::finding::{Position, Span, characters};
 use crate::names::Symbol;
 
 create_exception!(
@@ -33,12 +33,32 @@ pub(crate) struct Text {
     parsed: Parsed,
     /// Computed when they are first asked for.
     names: OnceLock<Names>,
+    lines: OnceLock<LineIndex>,
 }
+
+/// Values are the same if they are in the same text and have the same place in it.
+macro_rules! same_by_place {
+    ($type:ident, $place:expr) => {
+        impl PartialEq for $type {
+            fn eq(&self, other: &$type) -> bool {
+                std::sync::Arc::ptr_eq(self.of(), other.of()) && $place(self) == $place(other)
+            }
+        }
+
+        impl std::hash::Hash for $type {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                std::sync::Arc::as_ptr(self.of()).hash(state);
+                $place(self).hash(state);
+            }
+        }
+    };
+}
+pub(crate) use same_by_place;
 
 impl Text {
     pub(crate) fn parse(text: String) -> Arc<Text> {
         let parsed = Parsed::new(text, |text| syntax::parse(text));
-        Arc::new(Text { parsed, names: OnceLock::new() })
+        Arc::new(Text { parsed, names: OnceLock::new(), lines: OnceLock::new() })
     }
 
     fn tree(&self) -> &Tree<'_> {
@@ -60,9 +80,17 @@ impl Text {
 
     pub(crate) fn errors(&self) -> Vec<TreeError> {
         let errors = self.tree().errors().iter();
-        errors
-            .map(|error| TreeError { message: error.to_string(), span: error.span.into() })
-            .collect()
+        let error = |error: &syntax::Error| {
+            let vptx::source::Position { line, column } =
+                self.lines().position(self.source(), error.span.start);
+            TreeError {
+                message: error.to_string(),
+                span: error.span.into(),
+                chars: self.chars(error.span),
+                start: Position::new(line, column),
+            }
+        };
+        errors.map(error).collect()
     }
 
     fn held(self: &Arc<Text>, statement: syntax::Statement<'_>) -> Statement {
@@ -76,8 +104,21 @@ impl Text {
         all.map(|it| self.held(it)).collect()
     }
 
+    fn source(&self) -> &str {
+        self.parsed.borrow_owner()
+    }
+
     pub(crate) fn part(&self, span: Bytes) -> &str {
-        span.text(self.parsed.borrow_owner())
+        span.text(self.source())
+    }
+
+    fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(self.source()))
+    }
+
+    /// The characters of these bytes.
+    pub(crate) fn chars(&self, span: Bytes) -> Span {
+        characters(self.source(), self.lines(), span)
     }
 }
 
@@ -85,32 +126,37 @@ impl Text {
 #[pyclass(frozen, get_all, module = "vptx")]
 pub(crate) struct TreeError {
     message: String,
+    /// Its bytes.
     span: Span,
+    /// Its characters.
+    chars: Span,
+    /// Where it starts.
+    start: Position,
 }
 
 #[pymethods]
 impl TreeError {
     fn __repr__(&self) -> String {
-        format!("<TreeError: {}>", self.message)
+        format!("<TreeError {}: {}>", self.start.__str__(), self.message)
     }
 }
 
 /// A statement of a module: a directive, a declaration, a function, a block, a label or an
 /// instruction of any opcode.
-#[pyclass(frozen, eq, module = "vptx")]
+#[pyclass(frozen, eq, hash, module = "vptx")]
 #[derive(Clone)]
 pub(crate) struct Statement {
     text: Arc<Text>,
     index: u32,
 }
 
-impl PartialEq for Statement {
-    fn eq(&self, other: &Statement) -> bool {
-        Arc::ptr_eq(&self.text, &other.text) && self.index == other.index
-    }
-}
+same_by_place!(Statement, |it: &Statement| it.index);
 
 impl Statement {
+    fn of(&self) -> &Arc<Text> {
+        &self.text
+    }
+
     fn view(&self) -> syntax::Statement<'_> {
         self.text.tree().statement(self.index)
     }
@@ -135,6 +181,12 @@ impl Statement {
     #[getter]
     fn span(&self) -> Span {
         self.view().span().into()
+    }
+
+    /// Its characters.
+    #[getter]
+    fn chars(&self) -> Span {
+        self.text.chars(self.view().span())
     }
 
     /// Its text.
@@ -206,7 +258,8 @@ fn elements(operand: syntax::Operand<'_>) -> Option<syntax::Operands<'_>> {
 }
 
 /// An operand of a statement, or an element of one.
-#[pyclass(frozen, module = "vptx")]
+#[pyclass(frozen, eq, hash, module = "vptx")]
+#[derive(PartialEq, Hash)]
 pub(crate) struct TreeOperand {
     statement: Statement,
     /// The number of the operand, then the number of an element on each level down to this one.
@@ -243,6 +296,12 @@ impl TreeOperand {
         self.view().span().into()
     }
 
+    /// Its characters.
+    #[getter]
+    fn chars(&self) -> Span {
+        self.statement.text.chars(self.view().span())
+    }
+
     /// Its text, with sign and selector.
     #[getter]
     fn text(&self) -> &str {
@@ -274,7 +333,8 @@ impl TreeOperand {
 }
 
 /// A kernel or a function.
-#[pyclass(frozen, module = "vptx")]
+#[pyclass(frozen, eq, hash, module = "vptx")]
+#[derive(PartialEq, Hash)]
 pub(crate) struct Function(Statement);
 
 impl Function {

@@ -190,8 +190,26 @@ def test_array_interfaces():
         SAD.eval_batch(Other(a, strides=(4, 4)), 1, 2)
     with pytest.raises(TypeError, match="a: masked arrays are not supported"):
         SAD.eval_batch(Other(a, mask=a), 1, 2)
+    with pytest.raises(TypeError, match="a: masked arrays are not supported"):
+        SAD.eval_batch(np.ma.array(a, mask=a > 5), 1, 2)
     with pytest.raises(TypeError, match="a: expected uint32 words"):
         SAD.eval_batch(Other(a, data=None), 1, 2)
+
+
+def test_other_errors_of_arguments_pass():
+    class Stopped:
+        def __index__(self):
+            raise KeyboardInterrupt
+
+    class StoppedTensor(OnlyDlpack):
+        def __dlpack__(self, **_):
+            raise KeyboardInterrupt
+
+    for call in (SAD.eval, SAD.eval_batch):
+        with pytest.raises(KeyboardInterrupt):
+            call(Stopped(), 1, 2)
+    with pytest.raises(KeyboardInterrupt):
+        SAD.eval_batch(StoppedTensor(words(2)), 1, 2)
 
 
 def test_memory_of_a_gpu_is_refused():
@@ -263,6 +281,8 @@ def test_ints():
         SAD.eval(1 << 32, 0, 0)
     with pytest.raises(ValueError, match="does not fit 32 bits"):
         SAD.eval(-(1 << 200), 0, 0)
+    with pytest.raises(ValueError, match="the number does not fit 32 bits"):
+        SAD.eval(10**5000, 1, 1)
     with pytest.raises(TypeError, match="expected an int of 32 bits, got .*float"):
         SAD.eval(1.0, 0, 0)
 

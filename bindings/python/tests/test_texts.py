@@ -1,6 +1,7 @@
 """Texts: findings as the program reports them, results as it writes them."""
 
 import copy
+import errno
 import json
 import pickle
 import subprocess
@@ -133,7 +134,9 @@ def test_spans_count_bytes_and_characters():
     for edit in fix.edits:
         assert text[edit.chars.slice] == text.encode()[edit.span.slice].decode()
     with pytest.raises(ValueError, match="another text"):
-        fix.apply("vadd")
+        fix.apply(text + " ")
+    with pytest.raises(ValueError, match="outside"):
+        vptx.Fix("nowhere", "safe", fix.edits).apply("vadd")
     overlapping = vptx.Fix("twice", "safe", [fix.edits[0], fix.edits[0]])
     with pytest.raises(ValueError, match="starts before the end"):
         overlapping.apply(text)
@@ -234,6 +237,54 @@ def test_wrong_arguments():
         vptx.explain("V999")
     with pytest.raises(ValueError, match="line ending"):
         vptx.format("", line_ending="cr")
+
+
+def test_no_new_text_loses_bytes():
+    text = b"// \xe9\nvadd.sat.s32.s32.s32 d, a, b;"
+    for function in (vptx.fix, vptx.format, vptx.normalize, vptx.rewrite, vptx.parse):
+        with pytest.raises(UnicodeDecodeError, match="position 3"):
+            function(text)
+    fixed = vptx.fix(text.decode("latin-1")).text.encode("latin-1")
+    assert fixed == b"// \xe9\nvadd.s32.s32.s32.sat d, a, b;"
+
+
+def test_several_fixes():
+    text = "vadd.sat.s32.s32.s32 d, a, b;\nvadd2.u32.u32.u32 t.h10, a, b, c;\n"
+    # A new text has other places.
+    fixes = [it.fixes[0] for it in reversed(vptx.check(text, select="ALL")) if it.fixes]
+    assert len(fixes) > 1
+    new = fixes[0].apply(text)
+    with pytest.raises(ValueError, match="another text"):
+        fixes[1].apply(new)
+    with pytest.raises(ValueError, match="another text"):
+        pickle.loads(pickle.dumps(fixes[1])).apply(new)
+    fixed = vptx.apply(text, fixes)
+    assert fixed == "vadd.s32.s32.s32.sat d, a, b;\nvadd2.u32.u32.u32 t, a, b, c;\n"
+    assert vptx.apply(text, []) == text
+    with pytest.raises(ValueError, match="before the end"):
+        vptx.apply(text, [fixes[0], fixes[0]])
+
+
+def test_dialects_of_modules():
+    text = "vadd.u32.u32.u32 d, -d, -d;"
+    assert vptx.parse(text).instructions == []
+    assert len(vptx.parse(text, dialect="ptxas").instructions) == 1
+
+
+def test_results_can_be_copied():
+    module = vptx.parse(MODULE)
+    moved = pickle.loads(pickle.dumps(module))
+    assert (moved.text, moved.target, moved.version) == (module.text, "sm_90", "9.5")
+    assert moved.instructions == module.instructions and moved.functions[0].name
+    rewritten = copy.deepcopy(vptx.rewrite(MODULE))
+    assert rewritten.text == vptx.rewrite(MODULE).text
+    for old, new in zip(vptx.rewrite(MODULE).changes, rewritten.changes):
+        assert MODULE[new.chars.slice].startswith("v") and new.span == old.span
+        assert (new.outcome, new.cost, new.differs) == (old.outcome, old.cost, old.differs)
+    fixed = pickle.loads(pickle.dumps(vptx.fix("vadd.sat.s32.s32.s32 d, a, b; vadd d;")))
+    assert (fixed.codes, len(fixed.findings)) == (["V401"], 1)
+    images = vptx.extract(ROOT / "fixtures/fatbin/size.fatbin", strict=False)
+    assert pickle.loads(pickle.dumps(images)) == images != []
 
 
 def test_instructions():
@@ -342,8 +393,12 @@ def test_extraction(program, tmp_path):
     with pytest.raises(vptx.ExtractError) as raised:
         vptx.extract(broken)
     assert raised.value.images == [] and raised.value.errors
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as raised:
         vptx.extract(tmp_path / "none")
+    assert raised.value.filename == tmp_path / "none"
+    assert raised.value.errno == errno.ENOENT
+    with pytest.raises(IsADirectoryError):
+        vptx.extract(tmp_path, strict=False)
     with pytest.raises(TypeError, match="expected a path"):
         vptx.extract(5)
 

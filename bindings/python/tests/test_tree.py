@@ -50,8 +50,41 @@ def test_errors():
     module = vptx.parse("add.s32 a,, b;\n}")
     assert [(it.span.start, it.span.end) for it in module.errors] == [(10, 10), (15, 16)]
     assert module.errors[1].message == "this `}` closes nothing"
+    (error,) = vptx.parse("// é\n}").errors
+    assert (error.start.line, error.start.column) == (2, 1)
+    assert (error.span.start, error.chars.start) == (6, 5)
     constant = vptx.parse("x -1, 2.5;").statements[0].operands
     assert [it.value for it in constant] == [2**64 - 1, None]
+
+
+def test_places_count_characters_too():
+    text = MODULE.replace("k(", "k/* é𝄞 */(")
+    module = vptx.parse(text)
+    (kernel,) = module.functions
+    for statement in kernel.statements:
+        assert text[statement.chars.slice] == statement.text
+        for operand in statement.operands:
+            assert text[operand.chars.slice] == operand.text
+    assert len(module.uses) > 5
+    for use in module.uses:
+        assert text[use.chars.slice] == use.text
+        assert use.span.start == len(text[: use.chars.start].encode())
+    for symbol in module.symbols:
+        assert text[symbol.chars.slice] == symbol.name
+    assert module.scopes[0].chars.slice == slice(0, len(text), 1)
+
+
+def test_parts_of_a_module_are_keys():
+    module, other = vptx.parse(MODULE), vptx.parse(MODULE)
+    (kernel,), (same,) = module.functions, module.functions
+    assert kernel == same and len({kernel, same, other.functions[0]}) == 2
+    load, again = kernel.statements[1], same.statements[1]
+    assert len({load, again, other.functions[0].statements[1]}) == 2
+    assert load.operands[0] == again.operands[0] != load.operands[1]
+    assert len({*load.operands, *again.operands}) == len(load.operands)
+    for values in (lambda it: it.symbols, lambda it: it.scopes, lambda it: it.uses):
+        assert len({*values(module), *values(module)}) == len(values(module))
+        assert len({*values(module), *values(other)}) == 2 * len(values(module))
 
 
 def test_a_part_outlives_its_module():

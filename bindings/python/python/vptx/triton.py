@@ -112,7 +112,7 @@ def install(
     A hook that was installed before is called too.
     """
     others = triton.knobs.runtime.add_stages_inspection_hook
-    key = f"vptx {__version__} rewrite={rewrite} semantics={semantics}"
+    key = f"vptx {__version__} rewrite={rewrite} semantics={semantics} strict={strict}"
 
     def read(ptx: str, name: str, arch: int) -> str:
         findings = check(ptx, path=f"{name}.ptx")
