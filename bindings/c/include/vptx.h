@@ -149,6 +149,8 @@ enum vptx_language
     VPTX_LANGUAGE_JULIA = 5,
     // Zig: the PTX of `asm`.
     VPTX_LANGUAGE_ZIG = 6,
+    // A notebook of Jupyter: the PTX of its code.
+    VPTX_LANGUAGE_NOTEBOOK = 7,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -491,6 +493,7 @@ void vptx_findings_free(struct vptx_findings *findings);
 
 // Makes the fixes of all findings that `vptx_check` finds, in rounds until nothing is left to
 // fix. `applicability` is VPTX_APPLICABILITY_SAFE, or VPTX_APPLICABILITY_UNSAFE for all fixes.
+// The text must be UTF-8.
 vptx_status vptx_fix_all(struct vptx_string text,
                          const struct vptx_options *options,
                          uint32_t applicability,
@@ -594,7 +597,7 @@ vptx_status vptx_eval_batch(const struct vptx_instruction *instruction,
 
 // Replaces video instructions by ordinary PTX where ptxas needs fewer machine instructions for
 // that. If `target` has no data, the `.target` of the text counts. `flags` is a sum of
-// `vptx_rewrite_flag`s. Statements with errors stay as they are.
+// `vptx_rewrite_flag`s. Statements with errors stay as they are. The text must be UTF-8.
 vptx_status vptx_rewrite(struct vptx_string text,
                          struct vptx_string target,
                          uint32_t semantics,

@@ -84,7 +84,8 @@ inline List<vptx_finding> findings(const vptx_findings *handle) noexcept
 class Error : public std::runtime_error {
 public:
     Error(vptx_status status, vptx_error *error)
-        : std::runtime_error(std::string(view(vptx_error_message(error)))),
+        : std::runtime_error(error ? std::string(view(vptx_error_message(error)))
+                                   : "the handle is NULL"),
           status_(status),
           error_(error, vptx_error_free)
     {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::slice;
+use std::{ptr, slice};
 
 use crate::error::{Error, Failure};
 use crate::types::{Status, Str};
@@ -71,11 +71,16 @@ pub(crate) fn list<H, T>(
 ) -> Status {
     run(None, || {
         let (out, count) = (required(out, "list")?, required(count, "count")?);
+        let (out, count) = (out.write(ptr::null()), count.write(0));
         let items = items(required(handle, "the handle")?);
-        out.write(items.as_ptr());
-        count.write(items.len());
+        (*out, *count) = (array(items), items.len());
         Ok(())
     })
+}
+
+/// The pointer to items for C: NULL if there are none.
+pub(crate) fn array<T>(items: &[T]) -> *const T {
+    if items.is_empty() { ptr::null() } else { items.as_ptr() }
 }
 
 /// Frees a handle.

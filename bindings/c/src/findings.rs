@@ -4,7 +4,7 @@
 use library::Diagnostic;
 use library::source::LineIndex;
 
-use crate::border::Shared;
+use crate::border::{Shared, array};
 use crate::types::{Applicability, Position, Severity, Span, Str};
 
 /// A place that a finding points at, with a text.
@@ -105,7 +105,7 @@ impl Findings {
                 let own = Fix {
                     title: fix.title.as_str().into(),
                     applicability: fix.applicability.into(),
-                    edits: edits.as_ptr(),
+                    edits: array(&edits),
                     edit_count: edits.len(),
                 };
                 all_edits.push(edits);
@@ -121,9 +121,9 @@ impl Findings {
                 span: it.span.into(),
                 start: index.position(text, it.span.start).into(),
                 end: index.position(text, it.span.end).into(),
-                labels: labels.as_ptr(),
+                labels: array(&labels),
                 label_count: labels.len(),
-                fixes: fixes.as_ptr(),
+                fixes: array(&fixes),
                 fix_count: fixes.len(),
             });
             all_labels.push(labels);

@@ -39,6 +39,10 @@ impl Instruction {
         self.programs[place].get_or_init(|| self.inner.lower(semantics))
     }
 
+    pub(crate) fn reads(&self, semantics: Semantics, input: Input) -> bool {
+        self.program(semantics).reads(input)
+    }
+
     pub(crate) fn eval(&self, semantics: Semantics, [a, b, c]: [u32; 3]) -> u32 {
         self.program(semantics).eval(a, b, c)
     }

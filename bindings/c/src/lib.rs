@@ -20,9 +20,12 @@ use std::borrow::Cow;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
+use library::ir::Input;
+
 use border::{free, give, items, items_mut, list, required, run};
 pub use emit::{Function, Functions, Text};
 pub use error::Error;
+use error::Failure;
 pub use extract::{Image, Images};
 pub use findings::{Edit, Finding, Findings, Fix, Fixed, Label};
 pub use instruction::Instruction;
@@ -101,6 +104,7 @@ pub extern "C" fn vptx_findings_free(findings: Option<Box<Findings>>) {
 
 /// Makes the fixes of all findings that `vptx_check` finds, in rounds until nothing is left to
 /// fix. `applicability` is VPTX_APPLICABILITY_SAFE, or VPTX_APPLICABILITY_UNSAFE for all fixes.
+/// The text must be UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_fix_all(
     text: Str,
@@ -111,7 +115,7 @@ pub unsafe extern "C" fn vptx_fix_all(
 ) -> Status {
     give(out, error, || {
         // SAFETY: the header asks for it.
-        let (text, options) = unsafe { (options::text(text)?, options::options(options)?) };
+        let (text, options) = unsafe { (options::exact_text(text)?, options::options(options)?) };
         let most = self::applicability(applicability)?;
         Ok(library::fix(&text, &options, most).into())
     })
@@ -307,15 +311,20 @@ pub unsafe extern "C" fn vptx_eval_batch(
         let instruction = required(instruction, "instruction")?;
         let semantics = self::semantics(semantics)?;
         let end = out.wrapping_add(out_count).cast_const();
-        let column = |array: *const u32, count: usize, name: &str| {
+        let column = |array: *const u32, count: usize, input: Input| {
+            let is_left_out = array.is_null() && !instruction.reads(semantics, input);
+            let (count, name) = (if is_left_out { 0 } else { count }, input.text());
             // SAFETY: the header asks for it. A slice that overlaps `out` is dropped here, after it
             // is copied.
             let words = unsafe { items(array, count, name) }?;
             let is_apart = words.as_ptr_range().end <= out.cast_const() || end <= words.as_ptr();
             Ok(if is_apart { Cow::Borrowed(words) } else { Cow::Owned(words.to_vec()) })
         };
-        let columns =
-            [column(a, a_count, "a")?, column(b, b_count, "b")?, column(c, c_count, "c")?];
+        let columns = [
+            column(a, a_count, Input::A)?,
+            column(b, b_count, Input::B)?,
+            column(c, c_count, Input::C)?,
+        ];
         // SAFETY: the header asks for it, and no borrowed column overlaps it.
         let out = unsafe { items_mut(out, out_count, "out") }?;
         instruction.eval_batch(semantics, &columns, out)
@@ -324,7 +333,7 @@ pub unsafe extern "C" fn vptx_eval_batch(
 
 /// Replaces video instructions by ordinary PTX where ptxas needs fewer machine instructions for
 /// that. If `target` has no data, the `.target` of the text counts. `flags` is a sum of
-/// `vptx_rewrite_flag`s. Statements with errors stay as they are.
+/// `vptx_rewrite_flag`s. Statements with errors stay as they are. The text must be UTF-8.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_rewrite(
     text: Str,
@@ -336,7 +345,7 @@ pub unsafe extern "C" fn vptx_rewrite(
 ) -> Status {
     give(out, error, || {
         // SAFETY: the header asks for it.
-        let (text, target) = unsafe { (options::text(text)?, options::target(target)?) };
+        let (text, target) = unsafe { (options::exact_text(text)?, options::target(target)?) };
         emit::rewrite(&text, target, self::semantics(semantics)?, flags)
     })
 }
@@ -354,7 +363,9 @@ pub unsafe extern "C" fn vptx_to_ptx(
     give(out, error, || {
         let instruction = required(instruction, "instruction")?;
         // SAFETY: the header asks for it.
-        let target = required(unsafe { options::target(target) }?, "target")?;
+        let target = unsafe { options::target(target) }?;
+        let target =
+            target.ok_or_else(|| Failure::new(Status::Unavailable, "no target is named"))?;
         emit::to_ptx(instruction, target, self::semantics(semantics)?)
     })
 }

@@ -8,7 +8,7 @@ use library::isa;
 use library::source;
 use library::{CheckOptions, OperandSpans, VideoStatement};
 
-use crate::border::Shared;
+use crate::border::{Shared, array};
 use crate::error::Failure;
 use crate::findings::Findings;
 use crate::instruction::Instruction;
@@ -201,9 +201,9 @@ fn parts(
         guard: part(text, spans.and_then(|it| it.guard)),
         guard_is_negated: guard.is_some_and(|guard| guard.negated),
         mnemonic: part(text, spans.map(|it| it.mnemonic)),
-        modifiers: modifiers.as_ptr(),
+        modifiers: array(&modifiers),
         modifier_count: modifiers.len(),
-        operands: operands.as_ptr(),
+        operands: array(&operands),
         operand_count: operands.len(),
     };
     (statement, modifiers, operands)

@@ -87,6 +87,17 @@ pub(crate) unsafe fn text<'a>(text: Str) -> Result<Cow<'a, str>, Failure> {
     Ok(decoded(bytes))
 }
 
+/// Like [`text`], for a text of which a new one is made: bytes that are not UTF-8 would not survive.
+///
+/// # Safety
+/// As that of [`Str::bytes`].
+pub(crate) unsafe fn exact_text<'a>(given: Str) -> Result<Cow<'a, str>, Failure> {
+    // SAFETY: the caller promises it.
+    let (bytes, text) = unsafe { (given.bytes("the text")?, text(given)?) };
+    str::from_utf8(bytes).map_err(|error| Failure::invalid(format!("the text: {error}")))?;
+    Ok(text)
+}
+
 fn one<T: FromStr<Err: Display>>(text: &str) -> Result<T, Failure> {
     text.trim().parse().map_err(Failure::invalid)
 }

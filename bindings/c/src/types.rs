@@ -103,6 +103,8 @@ pub enum Language {
     Julia = 5,
     /// Zig: the PTX of `asm`.
     Zig = 6,
+    /// A notebook of Jupyter: the PTX of its code.
+    Notebook = 7,
 }
 
 /// The rules that decide what is an error.
@@ -191,6 +193,7 @@ pub(crate) fn language(number: u32) -> Result<check::Language, Failure> {
         4 => check::Language::Rust,
         5 => check::Language::Julia,
         6 => check::Language::Zig,
+        7 => check::Language::Notebook,
         _ => return Err(Failure::invalid(format!("{number} is not a language"))),
     })
 }

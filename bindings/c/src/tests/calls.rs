@@ -239,10 +239,10 @@ fn list<'a, T>(
     handle: Handle,
     get: unsafe extern "C" fn(Handle, *mut *const T, *mut usize) -> Status,
 ) -> &'a [T] {
-    let (mut items, mut count) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-    let status = unsafe { get(handle, items.as_mut_ptr(), count.as_mut_ptr()) };
+    let (mut first, mut count) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+    let status = unsafe { get(handle, first.as_mut_ptr(), count.as_mut_ptr()) };
     assert_eq!(status, Status::Ok);
-    unsafe { slice::from_raw_parts(items.assume_init(), count.assume_init()) }
+    unsafe { items(first.assume_init(), count.assume_init()) }
 }
 
 fn check(text: impl AsRef<[u8]>, options: *const Options) -> Result<Handle, (Status, String)> {
@@ -316,18 +316,24 @@ fn taken(text: Handle) -> String {
     copy
 }
 
+/// The items of a list that a handle has. An empty one is NULL.
+unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    assert_eq!(first.is_null(), count == 0);
+    if count == 0 { &[] } else { unsafe { slice::from_raw_parts(first, count) } }
+}
+
 /// Reads all that a finding points at. Its places must lie in the text.
 fn read(it: &Finding, size: usize) -> String {
     let within = |span: &crate::Span| assert!(span.start <= span.end && span.end as usize <= size);
     within(&it.span);
     let mut all = [it.code, it.name, it.message, it.help].map(string).concat();
-    for label in unsafe { slice::from_raw_parts(it.labels, it.label_count) } {
+    for label in unsafe { items(it.labels, it.label_count) } {
         within(&label.span);
         all += &string(label.text);
     }
-    for fix in unsafe { slice::from_raw_parts(it.fixes, it.fix_count) } {
+    for fix in unsafe { items(it.fixes, it.fix_count) } {
         all += &string(fix.title);
-        for edit in unsafe { slice::from_raw_parts(fix.edits, fix.edit_count) } {
+        for edit in unsafe { items(fix.edits, fix.edit_count) } {
             within(&edit.span);
             all += &string(edit.replacement);
         }
@@ -344,10 +350,10 @@ fn findings_say_what_is_wrong_and_fix_it() {
     assert!(read(it, text.len()).contains("the modifiers are not in the documented order"));
     assert!(matches!(it.severity, Severity::Warning));
     assert_eq!((it.start.line, it.start.column, it.end.column), (1, 5, 21));
-    let [fix] = (unsafe { slice::from_raw_parts(it.fixes, it.fix_count) }) else { panic!() };
+    let [fix] = (unsafe { items(it.fixes, it.fix_count) }) else { panic!() };
     assert!(matches!(fix.applicability, Applicability::Safe));
     let mut fixed = text.to_string();
-    for edit in unsafe { slice::from_raw_parts(fix.edits, fix.edit_count) }.iter().rev() {
+    for edit in unsafe { items(fix.edits, fix.edit_count) }.iter().rev() {
         let span = edit.span.start as usize..edit.span.end as usize;
         fixed.replace_range(span, &string(edit.replacement));
     }
@@ -388,7 +394,7 @@ fn a_module_is_walked() {
     assert_eq!(place(&first.whole), "@!p vadd.u32.u32.s32 d.h1, a.b3, -7, c;");
     assert_eq!((place(&first.function), place(&first.mnemonic)), ("kernel".into(), "vadd".into()));
     assert_eq!((place(&first.guard), first.guard_is_negated), ("p".into(), true));
-    let modifiers = unsafe { slice::from_raw_parts(first.modifiers, first.modifier_count) };
+    let modifiers = unsafe { items(first.modifiers, first.modifier_count) };
     let roles = [Role::Dtype, Role::Atype, Role::Btype];
     for ((Modifier { part, role }, text), own) in
         modifiers.iter().zip([".u32", ".u32", ".s32"]).zip(roles)
@@ -398,7 +404,7 @@ fn a_module_is_walked() {
         );
     }
     assert_eq!(modifiers.len(), 3);
-    let operands = unsafe { slice::from_raw_parts(first.operands, first.operand_count) };
+    let operands = unsafe { items(first.operands, first.operand_count) };
     let parts: Vec<_> = operands
         .iter()
         .map(|it| (place(&it.whole), string(it.selector.text), it.is_register))
@@ -553,9 +559,12 @@ fn columns_of_words() {
     assert_eq!(out.map(|word| unsafe { word.assume_init() }), [ROWS[0][3]; 3]);
     // A source that is not read.
     let mut out = MaybeUninit::uninit();
-    let columns = [(&raw const DIFFERENCE[0], 1), (&raw const DIFFERENCE[1], 1), (null(), 0)];
-    assert_eq!(batch(subtract, columns, (out.as_mut_ptr(), 1)), Status::Ok);
-    assert_eq!(unsafe { out.assume_init() }, DIFFERENCE[2]);
+    for count in [0, 1] {
+        let columns =
+            [(&raw const DIFFERENCE[0], 1), (&raw const DIFFERENCE[1], 1), (null(), count)];
+        assert_eq!(batch(subtract, columns, (out.as_mut_ptr(), 1)), Status::Ok);
+        assert_eq!(unsafe { out.assume_init() }, DIFFERENCE[2]);
+    }
 
     let none = (null_mut(), 0);
     assert_eq!(batch(insert, [(null(), 0); 3], none), Status::Ok);
@@ -613,6 +622,16 @@ fn ordinary_ptx() {
     assert!(comment.contains("/* @!p vadd.") && *wrong == "\tvadd.u32 d, a, b;", "{text}");
     assert_eq!(status_of(rewrite(KERNEL, b"", 4)), Status::InvalidArgument);
     assert_eq!(status_of(rewrite(KERNEL, b"\xff", 0)), Status::InvalidArgument);
+    // A byte of Latin-1 in a comment would be lost.
+    let latin = [KERNEL.as_bytes(), b"// \xe9"].concat();
+    let rewritten = with(&latin, |text| {
+        made(|out, error| unsafe { c::vptx_rewrite(text, Str::NONE, MANUAL, 0, out, error) })
+    });
+    assert_eq!(status_of(rewritten), Status::InvalidArgument);
+    let fixed = with(&latin, |text| {
+        made(|out, error| unsafe { c::vptx_fix_all(text, null(), 0, out, error) })
+    });
+    assert_eq!(status_of(fixed), Status::InvalidArgument);
     assert_eq!(status_of(rewrite(SUBTRACT, b"", 0)), Status::Unavailable);
 
     let subtract = instruction(SUBTRACT).unwrap();
@@ -623,7 +642,7 @@ fn ordinary_ptx() {
     };
     let text = taken(ptx("sm_90").unwrap());
     assert!(text.contains("sub") && !text.contains("vsub"), "{text}");
-    assert_eq!(status_of(ptx("")), Status::NullArgument);
+    assert_eq!(status_of(ptx("")), Status::Unavailable);
     assert_eq!(status_of(ptx("sm_")), Status::InvalidArgument);
     unsafe { c::vptx_instruction_free(subtract) };
 }
@@ -779,6 +798,10 @@ fn every_pointer_may_be_null() {
         ]
     };
     assert_eq!(statuses, [Status::NullArgument; 19]);
+    // A failure gives an empty list.
+    let (mut first, mut count) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+    unsafe { c::vptx_findings_list(handle, first.as_mut_ptr(), count.as_mut_ptr()) };
+    assert!(unsafe { items(first.assume_init(), count.assume_init()) }.is_empty());
     let strings = unsafe {
         [
             c::vptx_error_message(handle),
