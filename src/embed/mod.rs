@@ -171,8 +171,8 @@ impl Around {
 /// Each `asm` statement with a known text, in the order of the source.
 ///
 /// Statements under `#if 0` are left out. So are statements whose template or operands are not
-/// written out (macros, `#`, preprocessor conditions inside), statements with nvcc's
-/// constraint `C`, which pastes text, and statements for other machines: those with a constraint
+/// written out (macros, `#`, preprocessor conditions inside), statements with pasted
+/// operands ([`SkipReason::Pasted`]), and statements for other machines: those with a constraint
 /// that NVIDIA's GPUs lack, or with a register among their clobbers. An empty template gives an
 /// empty text. The source has at most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
@@ -496,9 +496,6 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             let hidden = unknown_operands(&text, '%', whole(statement.span));
             operands.extend(hidden.into_iter().skip(operands.len()));
         }
-        if operands.iter().any(|it| pastes(&it.constraint)) {
-            return self.skip(whole(statement.span), SkipReason::Pasted);
-        }
         let quoting = Quoting::Of(Host::C);
         let template = Template {
             span: whole(statement.span),
@@ -509,7 +506,18 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             clobbers: statement.clobbers.map(place),
             layer: layer.cloned(),
         };
-        self.found.push(Asm::new(source, template, operands));
+        self.push(source, template, operands);
+    }
+
+    /// Adds a statement, unless its text depends on operands.
+    fn push(&mut self, source: &str, template: Template, operands: Vec<AsmOperand<'s>>) {
+        let (asm, joined) = Asm::new(source, template, operands);
+        let is_number = |at: usize| is_number(&asm.operands[at].constraint);
+        if asm.operands.iter().any(|it| pastes(&it.constraint)) || joined.into_iter().any(is_number)
+        {
+            return self.skip(asm.span, SkipReason::Pasted);
+        }
+        self.found.push(asm);
     }
 
     /// A name as a part of the source; `None` if the source spells it in another way.
@@ -617,7 +625,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             clobbers: None,
             layer: None,
         };
-        self.found.push(Asm::new(source, template, operands));
+        self.push(source, template, operands);
     }
 
     /// Reads the `asm` expressions of LLVM IR inside literals.
@@ -652,7 +660,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 clobbers: None,
                 layer: Some(Arc::clone(&layer)),
             };
-            self.found.push(Asm::new(text, template, operands));
+            self.push(text, template, operands);
         }
     }
 }
@@ -855,6 +863,11 @@ fn pastes(constraint: &str) -> bool {
     constraint.contains('C')
 }
 
+/// Whether the compiler puts a number in the place of operands with this constraint.
+fn is_number(constraint: &str) -> bool {
+    matches!(constraint, "n" | "i") || constraint.starts_with("const")
+}
+
 /// How a statement's `%` are read.
 fn mode(extended: bool, has_operands: bool) -> Mode {
     match (extended, has_operands) {
@@ -880,16 +893,21 @@ struct Template {
 type Meaning<'s> = (String, bool, Vec<(Option<&'s str>, String, bool)>);
 
 impl<'s> Asm<'s> {
-    /// `source` is the text that the spans of the literals refer to.
-    fn new(source: &str, template: Template, mut operands: Vec<AsmOperand<'s>>) -> Asm<'s> {
+    /// `source` is the text that the spans of the literals refer to. Also returns the operands that
+    /// are a part of a word, or of an expression.
+    fn new(
+        source: &str,
+        template: Template,
+        mut operands: Vec<AsmOperand<'s>>,
+    ) -> (Asm<'s>, Vec<usize>) {
         let Template { span, literals, quoting, mode, in_directive, clobbers, layer } = template;
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
-        let Expanded { names, mapped, placeholders, unknown, unknown_at, spelling } =
+        let Expanded { names, mapped, placeholders, unknown, unknown_at, joined, spelling } =
             expand(decode(source, &literals), mode, &names);
         for (operand, placeholder) in operands.iter_mut().zip(placeholders) {
             operand.placeholder = placeholder;
         }
-        Asm {
+        let asm = Asm {
             span,
             text: mapped.text,
             extended: mode != Mode::Basic,
@@ -905,7 +923,8 @@ impl<'s> Asm<'s> {
             names,
             unknown,
             unknown_at,
-        }
+        };
+        (asm, joined)
     }
 
     /// Whether the `asm` is in a string literal literal or in an expansion of macros.

@@ -87,7 +87,8 @@ pub enum SkipReason {
     Directive,
     /// It is under `#if 0`.
     Disabled,
-    /// An operand has nvcc's constraint `C`, which pastes text.
+    /// The compiler writes an operand into the text: nvcc's constraint `C`, or a number (`n`) that
+    /// is a part of a word or of an expression, such as `%1.b%2` and `%2+1`.
     Pasted,
     /// The text is computed when the program runs: an f-string, `%`, `.format` and so on.
     Computed,
@@ -104,7 +105,7 @@ impl SkipReason {
             SkipReason::Macro => "made by macros",
             SkipReason::Directive => "with `#` lines inside",
             SkipReason::Disabled => "under `#if 0`",
-            SkipReason::Pasted => "with the constraint `C`",
+            SkipReason::Pasted => "with pasted operands",
             SkipReason::Computed => "whose text is computed",
             SkipReason::Malformed => "not well-formed",
             SkipReason::Module => "of a module with placeholders",

@@ -18,7 +18,7 @@ use super::escape::{Escape, escape_of};
 use super::scan::{Form, Literal, splices};
 use crate::isa::is_special_register;
 use crate::source::{Span, UNDECODABLE, decode as decode_utf8};
-use crate::syntax::lexer::word_end;
+use crate::syntax::lexer::{is_word, word_end};
 
 /// A run of bytes of a text, and its source.
 #[derive(Clone, Copy, Debug)]
@@ -667,6 +667,8 @@ pub(super) struct Expanded<'a> {
     pub(super) unknown: Vec<Unknown>,
     /// References without an operand: their number in `unknown` and span in the text.
     pub(super) unknown_at: Vec<(usize, Span)>,
+    /// The operands that are a part of a word, or of an expression: their numbers.
+    pub(super) joined: Vec<usize>,
     pub(super) spelling: Spelling,
 }
 
@@ -688,6 +690,7 @@ pub(super) fn expand<'a>(
             placeholders: Vec::new(),
             unknown: Vec::new(),
             unknown_at: Vec::new(),
+            joined: Vec::new(),
             spelling: Spelling {
                 mode,
                 words: HashMap::new(),
@@ -754,7 +757,16 @@ pub(super) fn expand<'a>(
         (mapped, starts) = place(&placeholders);
     }
 
-    let mut unknown_at = Vec::new();
+    let (mut unknown_at, mut joined) = (Vec::new(), Vec::new());
+    // References come in order, so each bracket is read once.
+    let (mut read, mut is_open) = (0, false);
+    let text = mapped.text.as_bytes();
+    let mut is_address = |span: Span| {
+        let brackets = text[read..span.start as usize].iter().rfind(|it| b"[];".contains(it));
+        is_open = brackets.map_or(is_open, |&last| last == b'[');
+        read = span.start as usize;
+        is_open
+    };
     let twice = matches!(mode, Mode::Full | Mode::Llvm | Mode::Roles(_))
         || mode == Mode::Bare
             && parts.iter().any(|part| part.kind == ReplacementKind::Itself { twice: true });
@@ -770,6 +782,10 @@ pub(super) fn expand<'a>(
                 let span = Span::new(start, start + placeholders[index].len() as u32);
                 if index >= operands.len() {
                     unknown_at.push((index - operands.len(), span));
+                } else if is_in_word(&mapped.text, span)
+                    || is_in_expression(&mapped.text, span) && !is_address(span)
+                {
+                    joined.push(index);
                 }
                 // A word that continues after the reference.
                 let rest = &mapped.text[span.end as usize..end];
@@ -801,7 +817,33 @@ pub(super) fn expand<'a>(
         .collect();
     placeholders.truncate(operands.len());
     let spelling = Spelling { mode, words, operands: operands.len(), twice };
-    Expanded { names, mapped, placeholders, unknown, unknown_at, spelling }
+    Expanded { names, mapped, placeholders, unknown, unknown_at, joined, spelling }
+}
+
+/// Whether a number in this place would be a part of a word.
+fn is_in_word(text: &str, span: Span) -> bool {
+    let (before, after) = around(text, span);
+    before.ends_with(|c: char| is_part_of_word(c) || matches!(c, '.' | '%'))
+        || after.starts_with(is_part_of_word)
+}
+
+/// Whether a number in this place would be a part of an expression. A negation is none.
+fn is_in_expression(text: &str, span: Span) -> bool {
+    let (before, after) = around(text, span);
+    let (before, after) = (before.trim_end(), after.trim_start());
+    // A `/` may belong to a comment.
+    let is_operator = |c: char| "+*&|^?".contains(c);
+    before.ends_with(|c| is_operator(c) || c == '~')
+        || after.starts_with(|c| is_operator(c) || c == '-')
+        || ["<<", ">>"].iter().any(|shift| before.ends_with(shift) || after.starts_with(shift))
+}
+
+fn around(text: &str, span: Span) -> (&str, &str) {
+    (&text[..span.start as usize], &text[span.end as usize..])
+}
+
+fn is_part_of_word(c: char) -> bool {
+    c.is_ascii() && is_word(c as u8)
 }
 
 /// Words of the text that start with the sigil and are no placeholder.

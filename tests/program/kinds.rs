@@ -436,7 +436,7 @@ void f(unsigned d, unsigned a) {
         line(&["a.cu"]),
         "nothing found in 1 video instruction of 1 file\n\
          7 asm statements not read: 4 made by macros, 1 with `#` lines inside, 1 under `#if 0`, \
-         1 with the constraint `C`\n"
+         1 with pasted operands\n"
     );
     assert_eq!(
         line(&["b.cu"]),
