@@ -151,6 +151,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         EvalFormat::Json if arguments.trace => {
             Some("--trace cannot be combined with --format json")
         }
+        EvalFormat::Svg if arguments.trace => Some("--trace cannot be combined with --format svg"),
         EvalFormat::Svg if arguments.batch.is_some() => {
             Some("--batch cannot be combined with --format svg")
         }

@@ -134,7 +134,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     };
     match (arguments.flow, arguments.format) {
         (Some(format), _) => flows(&parsed, part, format, out)?,
-        (None, TreeFormat::Human) => tree::human(&mut out.stream, &parsed, part)?,
+        (None, TreeFormat::Human) => {
+            let mut out = io::BufWriter::with_capacity(1 << 16, &mut out.stream);
+            tree::human(&mut out, &parsed, part)?;
+            out.flush()?;
+        }
         (None, TreeFormat::Json) => {
             // The text bypasses the stream, which may drop escapes.
             let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
@@ -197,9 +201,11 @@ fn flows<'t>(
         let picture = blocks::draw(&flows.collect::<Vec<_>>());
         return out.stream.write_all(picture.as_bytes());
     }
-    writeln!(out.stream, "digraph {{\n  node [shape=box fontname=monospace];")?;
+    let mut out = io::BufWriter::with_capacity(1 << 16, &mut out.stream);
+    writeln!(out, "digraph {{\n  node [shape=box fontname=monospace];")?;
     for (number, flow) in flows.enumerate() {
-        write!(out.stream, "{}", flow.dot(number))?;
+        write!(out, "{}", flow.dot(number))?;
     }
-    writeln!(out.stream, "}}")
+    writeln!(out, "}}")?;
+    out.flush()
 }

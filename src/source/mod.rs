@@ -42,7 +42,7 @@ impl Span {
         Span { start: offset, end: offset }
     }
 
-    /// From the start of `self` to the end of `other`.
+    /// From the start of `self` to the end of `other`, which must not lie before it.
     #[must_use]
     pub const fn to(self, other: Span) -> Span {
         Span { start: self.start, end: other.end }
@@ -160,7 +160,7 @@ impl LineIndex {
     /// The number of Unicode scalar values before an offset of the indexed text.
     ///
     /// # Panics
-    /// If `text` is a different text that is too short.
+    /// If the offset lies behind the text, or `text` is a different text that is too short.
     pub fn char_offset(&self, text: &str, offset: u32) -> u32 {
         offset - self.continuations(text, offset)
     }
@@ -186,7 +186,7 @@ impl LineIndex {
     /// Line and column of an offset in the indexed text.
     ///
     /// # Panics
-    /// If `text` is a different text that is too short.
+    /// If the offset lies behind the text, or `text` is a different text that is too short.
     pub fn position(&self, text: &str, offset: u32) -> Position {
         let line = self.line(offset);
         let start = self.starts[line];

@@ -131,12 +131,16 @@ fn only_instructions_are_drawn() {
         assert_eq!((run.status, run.stdout.is_empty()), (status, status == 2), "{subjects:?}");
         assert!(status == 1 || !run.stderr.is_empty(), "{subjects:?}");
     }
-    for wrong in [&["--trace", "--format", "json"][..], &["--batch", "-", "--format", "svg"]] {
+    for wrong in [
+        &["--trace", "--format", "json"][..],
+        &["--trace", "--format", "svg"],
+        &["--batch", "-", "--format", "svg"],
+    ] {
         let run = vptx(&[&["eval", text, "a=1", "b=2", "c=3"], wrong].concat(), "");
         assert_eq!((run.status, &*run.stdout), (2, ""), "{wrong:?}");
     }
     // Each semantics has its picture.
     let all = ["eval", "vset.u32.s32.le d.h1, a, b.b2, c", "a=3", "b=-1", "c=5"];
-    let all = vptx(&[&all[..], &["--semantics", "all", "--trace", "--format", "svg"]].concat(), "");
+    let all = vptx(&[&all[..], &["--semantics", "all", "--format", "svg"]].concat(), "");
     assert_eq!(all.stdout.matches("data-box=\"d.h1\"").count(), 2, "{}", all.stdout);
 }

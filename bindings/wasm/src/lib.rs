@@ -44,13 +44,14 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<St
 }
 
 /// Hands in the measured costs, the text of `src/backend/ptx/costs.txt`. Before that, no costs are
-/// known, and no rewriting depends on costs.
+/// known, and no rewriting depends on costs. Throws an error if the text is another one.
 #[wasm_bindgen(js_name = loadCosts)]
-pub fn load_costs(text: String) {
+pub fn load_costs(text: String) -> Result<()> {
     #[cfg(target_family = "wasm")]
-    vptx::backend::ptx::load_costs(text);
+    let is_table = vptx::backend::ptx::load_costs(text);
     #[cfg(not(target_family = "wasm"))]
-    drop(text);
+    let is_table = !text.is_empty();
+    if is_table { Ok(()) } else { Err(wrong("this is not the text of costs.txt")) }
 }
 
 /// The language server: `vptx server` without its streams.

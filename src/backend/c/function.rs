@@ -244,7 +244,7 @@ impl Emitter<'_> {
                     _ => format!("(({value} & {mask}u) << {low})"),
                 };
                 let kept = !(mask << low);
-                if kept == 0 || self.step(base).op == Op::Constant(0) {
+                if self.step(base).op == Op::Constant(0) {
                     return (Type::U32, part);
                 }
                 let base = self.cast(base, Type::U32);

@@ -71,11 +71,16 @@ const STEP: usize = 16;
 
 static TABLE: OnceLock<Table> = OnceLock::new();
 
-/// Hands in the text of `costs.txt`, once. Before that, no costs are known.
+/// Hands in the text of `costs.txt`, once. Before that, no costs are known. Returns whether the
+/// text may be that one.
 #[doc(hidden)]
 #[cfg(all(feature = "costs-apart", target_family = "wasm"))]
-pub fn load_costs(text: String) {
-    TABLE.get_or_init(|| Table::of(text.leak()));
+pub fn load_costs(text: String) -> bool {
+    let is_table = text.contains("\n\n");
+    if is_table {
+        TABLE.get_or_init(|| Table::of(text.leak()));
+    }
+    is_table
 }
 
 impl Table {
@@ -417,6 +422,9 @@ fn cost_of_b(sequence: &Sequence, target: Target) -> u32 {
     own.map(|(line, _)| line.opcode.facts().cost(target)).sum()
 }
 
+/// The most machine instructions that ptxas was seen to save by taking a constant `c` as it is.
+const UNMOVED: u32 = 3;
+
 /// Whether a sequence for a shift moves a constant `c` into a register, to shift it, so that the
 /// sequence may not be shorter. On targets that compute an extremum of 64 bits, ptxas' own expansion
 /// takes the constant as it is.
@@ -425,7 +433,7 @@ fn shifts_constant(sequence: &Sequence, cost: Cost, target: Target) -> bool {
         |line: &&Line| matches!(line.opcode, Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap);
     let mut shifts = sequence.lines().iter().filter(is_funnel);
     target.has(Feature::WideExtrema)
-        && cost.rewritten + 3 >= cost.ptxas
+        && cost.rewritten + UNMOVED >= cost.ptxas
         && shifts.any(|line| line.args()[..2].iter().any(|it| matches!(it, Arg::Constant(1..))))
 }
 
