@@ -127,7 +127,7 @@ fn check_ptx(
         structure.take(statement);
     };
     let (mut found, ..) = visit_by(plainly, source, unreadable, options, room, sink)?;
-    let more = structure.end(&mut found);
+    let more = structure.end(&found);
     found.extend(more);
     sort(&mut found);
     (found.len() <= room).then_some(found)

@@ -2,9 +2,7 @@
 use super::visit;
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
-use crate::lint::{
-    ModuleSubject, malformed_statement, run_structure, tell_declared_below, wants_structure,
-};
+use crate::lint::{ModuleSubject, malformed_statement, run_structure, wants_structure};
 use crate::module::VideoStatement;
 use crate::names::Names;
 use crate::syntax::{self, DirectiveKind, StatementKind, Tree};
@@ -35,9 +33,8 @@ impl<'s, 'o> Structure<'s, 'o> {
         }
     }
 
-    /// The findings, not in order. `known` are the other findings in the text, in order; they may
-    /// get more to tell.
-    pub(super) fn end(self, known: &mut [Diagnostic]) -> Vec<Diagnostic> {
+    /// The findings, not in order. `known` are the other findings in the text, in order.
+    pub(super) fn end(self, known: &[Diagnostic]) -> Vec<Diagnostic> {
         let Some(statements) = self.statements else { return Vec::new() };
         if statements.is_empty() && !self.options.every_module {
             return Vec::new();
@@ -56,7 +53,6 @@ impl<'s, 'o> Structure<'s, 'o> {
         let names = Names::of(&tree);
         let subject =
             ModuleSubject { tree: &tree, names: &names, statements: &statements, is_part: false };
-        tell_declared_below(&subject, known);
         run_structure(self.options.rules, &subject, is_module(&tree))
     }
 
@@ -68,7 +64,7 @@ impl<'s, 'o> Structure<'s, 'o> {
             let bare = options.clone().with_rules(RuleSet::NONE);
             (known, ..) = visit(source, &bare, &mut |statement| structure.take(statement));
         }
-        structure.end(&mut known)
+        structure.end(&known)
     }
 }
 

@@ -57,7 +57,6 @@ pub(crate) use asm::{AsmOperands, AsmSubject, run_asm, run_asm_tree};
 pub(crate) use asm_undeclared::DeclaredWords;
 pub(crate) use structure::wants_trees;
 pub(crate) use structure::{ModuleSubject, run_structure, wants_structure};
-pub(crate) use undeclared_name::tell_declared_below;
 pub(crate) use unfused_instructions::on_region;
 
 /// A legal instruction and how it is written.

@@ -1,8 +1,8 @@
 //! V901 and V902: names that are not declared before their use, and labels that are not in scope.
 
 use super::structure::{COMPARED, ModuleSubject, is_in_video};
-use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::hash::{Map, Set};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::hash::Set;
 use crate::isa::is_special_register;
 use crate::names::{ScopeId, Symbol, SymbolKind, Use};
 use crate::source::{Span, nearest};
@@ -62,43 +62,6 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             },
         };
         found.push(diagnostic.statement(statement.head_span()));
-    }
-}
-
-/// Adds to the findings on registers of video instructions (V216) what the function declares only
-/// further down. Their fix would declare it twice.
-pub(crate) fn tell_declared_below(subject: &ModuleSubject<'_>, known: &mut [Diagnostic]) {
-    let (names, source) = (subject.names, subject.source());
-    let mut undeclared = known
-        .iter_mut()
-        .filter(|it| it.code == Code::UndeclaredRegister && !it.fixes.is_empty())
-        .peekable();
-    if undeclared.peek().is_none() {
-        return;
-    }
-    let in_functions = names.symbols().filter(|(_, it)| names.scope(it.scope).function.is_some());
-    let declared: Map<(ScopeId, &str), &Symbol> =
-        in_functions.map(|(_, it)| ((it.scope, it.name.text(source)), it)).collect();
-    for found in undeclared {
-        let name = found.span.text(source);
-        let around = |scope: &ScopeId| names.scope(*scope).parent;
-        let mut scopes = std::iter::successors(Some(names.scope_at(found.span.start)), around);
-        let Some(function) = scopes.find(|it| names.scope(*it).function.is_some()) else {
-            continue;
-        };
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_in_range = |range: &&&Symbol| {
-            let number = name[base.len()..].parse::<u64>();
-            number.is_ok_and(|number| range.count.is_some_and(|count| number < count))
-        };
-        let range = || declared.get(&(function, base)).filter(is_in_range);
-        let below = declared.get(&(function, name)).filter(|it| it.count.is_none()).or_else(range);
-        if let Some(symbol) = below.filter(|symbol| symbol.name.start > found.span.end) {
-            found.fixes.clear();
-            let text = "declared only here".to_string();
-            found.labels.push(Label { span: symbol.name, text });
-            found.help = Some("move the declaration in front of the first use".to_string());
-        }
     }
 }
 
