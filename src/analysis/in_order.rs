@@ -345,13 +345,18 @@ mod tests {
     #[test]
     fn findings_on_whole_modules_are_in_order() {
         let body = "vadd.s32.s32.s32 a, b, b;\nvadd.s32.s32 a, b, b;\n";
-        let text =
-            format!(".version 8.0\n.target sm_90\n.func f()\n{{\n.reg .b32 a, b;\n{body}}}\n");
         let options = CheckOptions::default();
-        let mut found = Vec::new();
-        let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
-        assert!(found.iter().any(|it| it.code == Code::UnreadResult), "{found:?}");
-        assert_eq!((count, found), check_counted(&text, &options));
+        // The findings of the longer text are handed over in batches, each with those of all rules.
+        for times in [1, BATCH + 9] {
+            let body = body.repeat(times);
+            let text =
+                format!(".version 8.0\n.target sm_90\n.func f()\n{{\n.reg .b32 a, b;\n{body}}}\n");
+            let mut found = Vec::new();
+            let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
+            let unread = found.iter().filter(|it| it.code == Code::UnreadResult).count();
+            assert_eq!(unread, times);
+            assert!((count, found) == check_counted(&text, &options), "{times}");
+        }
     }
 
     #[test]

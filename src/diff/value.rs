@@ -776,4 +776,14 @@ mod tests {
         }
         assert_eq!((all, any), (0, u32::MAX));
     }
+
+    /// In every fourth round, each byte of a word is that of an edge.
+    #[test]
+    fn words_may_have_bytes_of_two_edges() {
+        let mut samples = Samples { edges: vec![0, u32::MAX], ..Samples::new(&[]) };
+        let words: Vec<u32> = (0..100).map(|_| samples.word(3)).collect();
+        let has_whole = |word: &u32| word.to_ne_bytes().iter().all(|it| matches!(it, 0 | 0xff));
+        assert!(words.iter().all(has_whole), "{words:x?}");
+        assert!(words.iter().any(|word| ![0, u32::MAX].contains(word)), "{words:x?}");
+    }
 }

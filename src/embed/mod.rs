@@ -509,15 +509,11 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         self.push(source, template, operands);
     }
 
-    /// Adds a statement, unless its text depends on operands.
     fn push(&mut self, source: &str, template: Template, operands: Vec<AsmOperand<'s>>) {
-        let (asm, joined) = Asm::new(source, template, operands);
-        let is_number = |at: usize| is_number(&asm.operands[at].constraint);
-        if asm.operands.iter().any(|it| pastes(&it.constraint)) || joined.into_iter().any(is_number)
-        {
-            return self.skip(asm.span, SkipReason::Pasted);
+        match Asm::new(source, template, operands) {
+            Ok(asm) => self.found.push(asm),
+            Err(Pasted(span)) => self.skip(span, SkipReason::Pasted),
         }
-        self.found.push(asm);
     }
 
     /// A name as a part of the source; `None` if the source spells it in another way.
@@ -888,26 +884,32 @@ struct Template {
     layer: Option<Arc<Around>>,
 }
 
+/// Operands are a part of the text of an `asm`, at this place.
+struct Pasted(Span);
+
 /// The text of an `asm`, whether a `:` follows the template, and the name, constraint and direction
 /// of each operand.
 type Meaning<'s> = (String, bool, Vec<(Option<&'s str>, String, bool)>);
 
 impl<'s> Asm<'s> {
-    /// `source` is the text that the spans of the literals refer to. Also returns the operands that
-    /// are a part of a word, or of an expression.
+    /// `source` is the text that the spans of the literals refer to.
     fn new(
         source: &str,
         template: Template,
         mut operands: Vec<AsmOperand<'s>>,
-    ) -> (Asm<'s>, Vec<usize>) {
+    ) -> Result<Asm<'s>, Pasted> {
         let Template { span, literals, quoting, mode, in_directive, clobbers, layer } = template;
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
         let Expanded { names, mapped, placeholders, unknown, unknown_at, joined, spelling } =
             expand(decode(source, &literals), mode, &names);
+        let is_number = |at: &usize| is_number(&operands[*at].constraint);
+        if operands.iter().any(|it| pastes(&it.constraint)) || joined.iter().any(is_number) {
+            return Err(Pasted(span));
+        }
         for (operand, placeholder) in operands.iter_mut().zip(placeholders) {
             operand.placeholder = placeholder;
         }
-        let asm = Asm {
+        Ok(Asm {
             span,
             text: mapped.text,
             extended: mode != Mode::Basic,
@@ -923,8 +925,7 @@ impl<'s> Asm<'s> {
             names,
             unknown,
             unknown_at,
-        };
-        (asm, joined)
+        })
     }
 
     /// Whether the `asm` is in a string literal literal or in an expansion of macros.

@@ -822,28 +822,23 @@ pub(super) fn expand<'a>(
 
 /// Whether a number in this place would be a part of a word.
 fn is_in_word(text: &str, span: Span) -> bool {
-    let (before, after) = around(text, span);
-    before.ends_with(|c: char| is_part_of_word(c) || matches!(c, '.' | '%'))
-        || after.starts_with(is_part_of_word)
+    let (before, after) = text.as_bytes().split_at(span.start as usize);
+    let before = before.last().is_some_and(|&byte| is_word(byte) || matches!(byte, b'.' | b'%'));
+    before || after.get(span.len() as usize).is_some_and(|&byte| is_word(byte))
 }
 
-/// Whether a number in this place would be a part of an expression. A negation is none.
+/// Whether a number in this place would be a part of an expression. A negation is none, and a `/`
+/// may belong to a comment.
 fn is_in_expression(text: &str, span: Span) -> bool {
-    let (before, after) = around(text, span);
-    let (before, after) = (before.trim_end(), after.trim_start());
-    // A `/` may belong to a comment.
-    let is_operator = |c: char| "+*&|^?".contains(c);
-    before.ends_with(|c| is_operator(c) || c == '~')
-        || after.starts_with(|c| is_operator(c) || c == '-')
-        || ["<<", ">>"].iter().any(|shift| before.ends_with(shift) || after.starts_with(shift))
-}
-
-fn around(text: &str, span: Span) -> (&str, &str) {
-    (&text[..span.start as usize], &text[span.end as usize..])
-}
-
-fn is_part_of_word(c: char) -> bool {
-    c.is_ascii() && is_word(c as u8)
+    let (before, after) = text.as_bytes().split_at(span.start as usize);
+    let after = after[span.len() as usize..].trim_ascii_start();
+    matches!(
+        before.trim_ascii_end(),
+        [.., b'+' | b'*' | b'&' | b'|' | b'^' | b'?' | b'~'] | [.., b'<', b'<'] | [.., b'>', b'>']
+    ) || matches!(
+        after,
+        [b'+' | b'-' | b'*' | b'&' | b'|' | b'^' | b'?', ..] | [b'<', b'<', ..] | [b'>', b'>', ..]
+    )
 }
 
 /// Words of the text that start with the sigil and are no placeholder.

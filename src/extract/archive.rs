@@ -63,7 +63,7 @@ pub fn walk(
     limits: Limits,
     visit: &mut dyn FnMut(&Member, Result<Image, ExtractError>),
 ) -> Counts {
-    let budget = Budget::of(0);
+    let budget = Arc::default();
     let mut walk = Walk { limits, budget, is_told: false, counts: Counts::default(), visit };
     let member = Member::default();
     if let Err(error) = walk.file(file, &member) {

@@ -16,11 +16,6 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget of a file of `file` bytes.
-    pub(super) fn of(file: u64) -> Arc<Budget> {
-        Arc::new(Budget { file: file.into(), unpacked: 0.into() })
-    }
-
     /// Says that the file has at least `file` bytes.
     pub(super) fn grow(&self, file: u64) {
         self.file.fetch_max(file, Relaxed);

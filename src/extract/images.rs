@@ -93,7 +93,7 @@ impl Seeker {
 impl<R: Read> Images<R> {
     /// The texts of a stream.
     pub fn new(reader: R, limits: Limits) -> Images<R> {
-        Images { is_all: true, ..Images::within(reader, limits, Budget::of(0)) }
+        Images { is_all: true, ..Images::within(reader, limits, Arc::default()) }
     }
 
     /// The texts of a stream that is a part of a file.

@@ -176,6 +176,8 @@ mod tests {
         assert_eq!(first.text(), "//\n\n.version 8.4\n// Fatbin ptx code:\n\n");
         assert_eq!(&listing[first.offset as usize..][..16], "Fatbin ptx code:");
         assert_eq!((second.number, &*second.text()), (2, ".version 1.0"));
+        // Nothing that can be read tells these.
+        assert_eq!((second.target.number, second.version), (0, (0, 0)));
         assert_eq!((counts.ptx, counts.cubin, counts.failed), (2, 1, 0));
     }
 

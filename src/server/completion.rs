@@ -429,6 +429,8 @@ mod tests {
             assert!(offered(&mnemonic.text()[..2]).contains(&mnemonic.text().to_string()));
             follow(mnemonic.text(), &mut found);
         }
+        // Only those that start with the word are offered.
+        assert_eq!(offered("vabsd"), ["vabsdiff", "vabsdiff2", "vabsdiff4"]);
         // The offers reach every form with every choice.
         let mut all = BTreeSet::new();
         for mnemonic in Mnemonic::ALL {

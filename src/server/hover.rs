@@ -200,8 +200,8 @@ fn target(source: &str, offset: u32) -> Option<Hover> {
 
 /// The page of a code in a comment for vptx.
 fn code(source: &str, offset: u32) -> Option<Hover> {
-    let line_start = memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]);
-    let start = line_start.map_or(0, |at| at + 1);
+    // The line break before the line does no harm.
+    let start = memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]).unwrap_or(0);
     let end = memchr::memchr(b'\n', &source.as_bytes()[offset as usize..]);
     let end = end.map_or(source.len(), |at| offset as usize + at);
     let line = &source[start..end];

@@ -252,6 +252,14 @@ fn lanes_take_one_kernel() {
     }
 }
 
+/// Lanes that are added stay where the first source has them. Only those of the second are moved.
+#[test]
+fn lanes_of_the_first_source_stay_in_place() {
+    let text = "vabsdiff4.u32.u32.u32.add d.b31, a, b.b4444, c;";
+    let instruction: Instruction = text.parse().expect("legal");
+    assert_eq!(instruction.lower(Semantics::Manual).kernels(), 2);
+}
+
 /// The kernel of a scaled product loads the parts of its sources, so nothing else extracts them.
 #[test]
 fn scaled_products_of_parts_take_one_kernel() {

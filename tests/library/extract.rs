@@ -529,6 +529,11 @@ fn texts_are_found_as_they_are() {
         (image.target.number, image.version, image.name()),
         (90, (8, 5), "1.sm_90.ptx".into())
     );
+    // A byte order mark may stand before it.
+    let marked = format!("\u{feff}{one}");
+    let whole = read(marked.as_bytes()).0;
+    let [image] = &whole[..] else { panic!("{whole:?}") };
+    assert!(image.is_file && image.bytes == marked.as_bytes());
     let options = ".version 7.0 // x\n.target debug, sm_80a , texmode_unified\n";
     assert_eq!(read(options.as_bytes()).0[0].target.to_string(), "sm_80a");
     // A text in data is a string. It ends with NUL, with another byte that PTX cannot contain, or,

@@ -747,6 +747,13 @@ fn depth_and_length_are_no_trouble() {
     let wide = format!("call (r), f, ({});", ["%register"; 20].join(", ")).repeat(50_000);
     let once = formatted(&wide);
     assert_eq!(formatted(&once), once);
+    // Each level has its indentation, even if that is long.
+    let nested = format!("{}ret;{}", "{".repeat(20), "}".repeat(20));
+    let options = FormatOptions::default().with_indent_width(16);
+    let text = format(&nested, &options).expect("a format");
+    let blanks = text.lines().map(|line| line.len() - line.trim_start().len());
+    let levels = (0..=20).chain((0..20).rev()).map(|level: usize| 16 * level);
+    assert_eq!(blanks.collect::<Vec<_>>(), levels.collect::<Vec<_>>());
 }
 
 /// The findings in a text: each code with the number of its statement, or with the words of its

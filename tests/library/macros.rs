@@ -139,6 +139,12 @@ fn nothing_unknown_is_judged() {
     // A statement without macros in a definition is reported once, in the definition.
     let plain = format!("#define F(d) asm(\"vadx.u32.u32.u32 %0, %1, %2;\" {OPERANDS})\nF(x);");
     assert_eq!(told(&plain), ["V101 vadx"]);
+    // Without a second argument, nothing is left of this.
+    let optional = format!(
+        "#define F(op, ...) __VA_OPT__(asm(\"v\" #op \".u32.u32.u32 %0, %1, %2;\" {OPERANDS});)\n\
+         F(adx);"
+    );
+    assert_eq!(told(&optional), [""; 0]);
 }
 
 /// A number of the preprocessor goes on after its point, so a parameter does not replace the rest:

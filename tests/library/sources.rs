@@ -832,6 +832,9 @@ fn operands_are_those_of_the_constraints() {
             ("0", "0", false, "$3"),
         ]
     );
+    // An operand may stand at the start.
+    let source = "tl.inline_asm_elementwise('${0:x} $1', '=r,r', a)";
+    assert_eq!(statements_in(source, host)[0].text, "$0 $1");
     let source = "asm!(\"{} {b} {{{0}}} {c}\", in(reg32) x, b = inout(reg64) y => z, const 7);";
     let asm = &statements_in(source, Language::Rust.host().expect("a host"))[0];
     assert_eq!(asm.text, "%0 %b {%0} %c");
@@ -1439,6 +1442,7 @@ fn a_name_that_is_bound_again_is_no_constant() {
     }
     for more in [
         "f(P=P)",
+        "f(g(a), P=P)",
         "q = P == r",
         "q = (P, [P])",
         "s = 'P = 1; lambda P: 2'",

@@ -505,6 +505,22 @@ fn labels_and_ranges_share_names_as_in_ptxas() {
     }
 }
 
+/// The verdicts of ptxas 13.5 on a variable that is declared `.extern` and defined.
+#[test]
+fn an_extern_variable_is_defined_once() {
+    let every = CheckOptions::default().with_every_module(true);
+    let (declared, defined) = (".extern .global .u32 x;\n", ".visible .global .u32 x;\n");
+    for (lines, is_double) in [
+        ([declared, defined, declared], false),
+        ([declared, defined, defined], true),
+        ([defined, declared, defined], true),
+    ] {
+        let text = format!("{HEAD}{}", lines.concat());
+        let expected: &[_] = if is_double { &[(Code::SecondDeclaration, "x")] } else { &[] };
+        assert_eq!(found_with(&text, &every), expected, "{text}");
+    }
+}
+
 /// The verdicts of ptxas 11.8, 12.9 and 13.5 on names that are used before their declaration.
 #[test]
 fn declarations_that_come_too_late_are_found() {

@@ -548,6 +548,14 @@ fn a_prototype_has_lines_as_it_likes() {
     assert_eq!(parse(text).all_statements().last().unwrap().text(), ".reg .b32 c;");
 }
 
+/// ptxas 13.5 accepts this: an element of a vector register is no opcode.
+#[test]
+fn an_operand_may_start_a_line() {
+    let tree = parse(".func f() {\n.reg .v2 .u32 %v;\nnanosleep.u32\n%v.x;\n}\n");
+    assert_eq!(tree.errors(), []);
+    assert_eq!(tree.all_statements().last().unwrap().text(), "nanosleep.u32\n%v.x;");
+}
+
 #[test]
 fn statements_have_numbers_and_heads() {
     let tree = parse(".visible .entry k(.param .u64 p)\n{\n{ }\n{ ret; }\n}\n.global .u32 v;");
@@ -688,6 +696,13 @@ fn the_first_name_of_a_header_counts() {
         let tree = parse(&text);
         let names: Vec<_> = tree.functions().map(|it| it.name().map(|it| it.text(&text))).collect();
         assert_eq!(names, [Some("f")], "{text}");
+    }
+    // So do its first parameters.
+    for rest in [", g", ""] {
+        let text = format!(".func f(.reg .b32 a){rest}(.reg .b32 b, .reg .b32 c) {{ ret; }}");
+        let tree = parse(&text);
+        let function = tree.functions().next().expect("one");
+        assert_eq!(function.parameters().count(), 1, "{text}");
     }
 }
 

@@ -426,6 +426,22 @@ fn a_long_line_keeps_its_ends_and_what_is_near_the_difference() {
         assert_eq!((start.len(), near.len(), end.len()), (1 + 500, 500 + 1 + 500, 40), "{line}");
         assert_eq!(&near[500..501], value);
     }
+    // Of a long difference, 500 bytes stay at both of its ends.
+    let head = ".const .u32 table[1001] = {";
+    let text = |value: u32| {
+        let between = ", 7".repeat(999);
+        format!(".version 8.0\n.target sm_90\n{head}{value}{between}, {value}}};\n")
+    };
+    folder.write("old.ptx", text(1));
+    folder.write("new.ptx", text(2));
+    let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+    for start in [format!("-{head}1, 7"), format!("+{head}2, 7")] {
+        let line = run.stdout.lines().find(|line| line.starts_with(&start)).expect("the line");
+        let parts: Vec<&str> = line.split(" … ").collect();
+        let [first, _, last] = parts[..] else { panic!("{line}") };
+        let length = 1 + head.len() + 500;
+        assert_eq!((first.len(), last.len()), (length, 500 + "};".len()), "{line}");
+    }
 }
 
 /// Runs git in a folder, without the settings of the user.

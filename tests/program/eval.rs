@@ -299,6 +299,13 @@ fn each_line_has_its_own() {
     }
 }
 
+/// Of several errors, the first is told: its code and its message.
+#[test]
+fn the_first_error_of_a_line_is_told() {
+    let run = batch(&[], b"vadd.s32.s32 d, a.q, b;\t1\t2\n");
+    assert_eq!(run.stdout, "error: V104 `vadd` needs 3 types, found 2 (line 1)\n");
+}
+
 #[test]
 fn a_line_that_is_too_long_is_passed_over() {
     let long = "x".repeat(3_000_000);

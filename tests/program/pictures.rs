@@ -111,6 +111,21 @@ fn pictures_of_blocks_show_the_graph() {
     assert!(count > 300, "{count}");
 }
 
+/// A branch takes the vertical line of one that has ended above it.
+#[test]
+fn pictures_of_many_branches_stay_narrow() {
+    let width = |count: usize| {
+        let branch =
+            |at: usize| format!("@p bra L{at}; add.u32 a, a, 1; L{at}: add.u32 a, a, 2;\n");
+        let branches: String = (0..count).map(branch).collect();
+        let text = format!(".func f(.reg .b32 a, .reg .pred p) {{\n{branches}ret;\n}}\n");
+        let svg = vptx(&["tree", "--flow", "svg", "-"], &text).stdout;
+        let document = roxmltree::Document::parse(&svg).expect("XML");
+        document.root_element().attribute("width").expect("a width").to_string()
+    };
+    assert_eq!(width(9), width(2));
+}
+
 #[test]
 fn only_instructions_are_drawn() {
     let text = "vmin4.s32.u32.s32 d, a, b, c";

@@ -346,6 +346,24 @@ fn it_ends_as_ptxas_does() {
     assert!(run.stdout.len() > 500_000 && run.stderr == run.stdout);
 }
 
+/// A parent that ignores SIGCHLD lets its children inherit that.
+#[test]
+fn a_parent_may_ignore_how_children_end() {
+    let place = Place::new("ignored", FAKE);
+    let usual = place.command(&["links", "real"], &["a.ptx"]);
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "trap '' CHLD; exec \"$@\"", "sh"]).arg(usual.get_program());
+    shell.args(usual.get_args()).current_dir(place.path(""));
+    for (name, value) in usual.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let run = shell.output().expect("it starts");
+    assert_eq!((run.status.code(), place.text()), (Some(0), rewritten()), "{}", err(&run));
+}
+
 /// If ptxas cannot be started, this does not count as a refusal of the new text.
 #[test]
 fn a_ptxas_that_cannot_be_started_is_told_apart() {

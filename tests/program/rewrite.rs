@@ -313,6 +313,12 @@ fn one_file_to_another() {
     let run = vptx_in(&folder.0, &[&one[..], &["-o", "one.txt"]].concat(), b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
     assert_eq!(folder.read("one.txt"), vptx(&one, "").stdout);
+    // A pipe is written to, not replaced.
+    #[cfg(target_os = "linux")]
+    {
+        let run = vptx_in(&folder.0, &[&one[..], &["-o", "/dev/stdout"]].concat(), b"");
+        assert_eq!((run.status, run.stdout), (0, vptx(&one, "").stdout), "{}", run.stderr);
+    }
 }
 
 #[test]

@@ -24,11 +24,11 @@ use crate::tree::{self, Edits, Function, Statement, TreeError};
 /// The findings about a text, in the order of the text.
 ///
 /// `path` names the text in the findings. `language` is `ptx`, or `cuda`, `python`, `mojo`, `rust`,
-/// `julia`, `zig` or `notebook` for the PTX in such sources. If it is not given, the ending of `path` tells the
-/// language, as in `kernel.cu`; without such an ending, the text is PTX. `target` (one, or several
-/// as a list or with commas) and `ptx_version` replace the `.target` and the `.version` of the
-/// text. `select`, `extend_select` and `ignore` take codes, names, or the start of codes such as
-/// `V5`, as the options of `vptx check` do.
+/// `julia`, `zig` or `notebook` for the PTX in such sources. If it is not given, the ending of
+/// `path` tells the language, as in `kernel.cu`; without such an ending, the text is PTX. `target`
+/// (one, or several as a list or with commas) and `ptx_version` replace the `.target` and the
+/// `.version` of the text. `select`, `extend_select` and `ignore` take codes, names, or the start
+/// of codes such as `V5`, as the options of `vptx check` do.
 #[pyfunction]
 #[pyo3(signature = (
     text, *, path = None, language = None, target = None, ptx_version = None, dialect = None,

@@ -365,11 +365,9 @@ pub(super) fn on_known(
 ) -> Option<Sequence> {
     let Context { ranges, sharing } = context;
     let constant = on_registers.with_constants(constants(&instruction.operation));
-    let free = |line: &Line| match line.opcode.facts() {
-        facts if facts.joins_sums => facts.cost(target),
-        // ptxas computes with constants itself.
-        _ if line.args().iter().all(|it| matches!(it, Arg::Constant(_))) => 1,
-        _ => 0,
+    let free = |line: &Line| {
+        let facts = line.opcode.facts();
+        if facts.joins_sums { facts.cost(target) } else { 0 }
     };
     let free: u32 = constant.lines().iter().map(free).sum();
     let own = instruction.cost(target)?.strategy;

@@ -92,6 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> ! {
 /// Runs ptxas on a command line, and ends this process as ptxas ended. `called` is the name that
 /// this program was called by.
 pub(super) fn run_as(called: &OsStr, words: &[OsString]) -> ! {
+    process::watch_children();
     let ended = call(called, words).unwrap_or_else(|error| {
         trouble(&error);
         Ended::Code(FAILED.into())

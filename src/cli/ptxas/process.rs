@@ -76,6 +76,13 @@ impl Ended {
     }
 }
 
+/// Makes the system tell how children end. It does not if the parent of this process ignores the
+/// signal for that, because children inherit it.
+pub(super) fn watch_children() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, std::sync::Arc::default());
+}
+
 impl Call<'_> {
     fn command(&self, program: &Path) -> io::Result<Command> {
         let mut command = Command::new(program);

@@ -13,8 +13,8 @@ use crate::source::{MAX_LEN, Span};
 use layout::Inserted;
 pub(crate) use layout::removed;
 pub use positions::Edited;
-use words::Identifiers;
 pub(crate) use words::is_name;
+use words::{Identifiers, NewNames};
 
 /// Edits of a text, made by way of its [tree](super::parse).
 ///
@@ -73,9 +73,9 @@ pub struct Edits<'t> {
     /// The number of fresh names so far.
     fresh: usize,
     /// The names that renaming wrote.
-    renamed: Identifiers<'static>,
+    renamed: NewNames,
     /// New registers, and the names that inserted text declares.
-    added: Identifiers<'static>,
+    added: NewNames,
 }
 
 impl fmt::Debug for Edits<'_> {
@@ -202,8 +202,8 @@ impl<'t> Edits<'t> {
             additions: BTreeMap::new(),
             words: None,
             fresh: 0,
-            renamed: Identifiers::default(),
-            added: Identifiers::default(),
+            renamed: NewNames::default(),
+            added: NewNames::default(),
         }
     }
 

@@ -1,19 +1,19 @@
 //! Names, and the words around edits.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 
 use super::super::lexer::{Lexer, is_word};
 use super::super::{Statement, StatementKind, TokenKind, Tree, parse};
 use crate::diagnostic::Edit;
+use crate::hash::Set;
 use crate::isa::is_special_register;
 use crate::source::Span;
 
 /// The words of a text that may be names. Each word has a flag: whether it names a range of
 /// registers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Identifiers<'t>(BTreeMap<Cow<'t, str>, bool>);
+#[derive(Clone, Debug)]
+pub(super) struct Identifiers<'t>(BTreeMap<&'t str, bool>);
 
 impl<'t> Identifiers<'t> {
     pub(super) fn of(tree: &Tree<'t>) -> Identifiers<'t> {
@@ -21,15 +21,10 @@ impl<'t> Identifiers<'t> {
         for (at, token) in tree.tokens().iter().enumerate() {
             if token.kind() == TokenKind::Ident {
                 let is_range = tree.tokens().get(at + 1).is_some_and(|next| next.is(b'<'));
-                let word = token.span().text(tree.source()).into();
-                *words.entry(word).or_insert(false) |= is_range;
+                *words.entry(token.span().text(tree.source())).or_insert(false) |= is_range;
             }
         }
         Identifiers(words)
-    }
-
-    pub(super) fn add(&mut self, name: &str, is_range: bool) {
-        *self.0.entry(name.to_string().into()).or_insert(false) |= is_range;
     }
 
     /// Whether the text has a name, perhaps as a register of a range.
@@ -59,6 +54,36 @@ impl<'t> Identifiers<'t> {
         let free = starts.find(is_free).expect("a text does not have all names");
         format!("{free}{number}")
     }
+}
+
+/// The names that edits bring.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NewNames {
+    all: Set<String>,
+    /// Those of ranges of registers, without the numbers.
+    ranges: Vec<String>,
+}
+
+impl NewNames {
+    pub(super) fn add(&mut self, name: &str, is_range: bool) {
+        self.all.insert(name.to_string());
+        self.ranges.extend(is_range.then(|| name.to_string()));
+    }
+
+    /// Whether a name is among them, perhaps as a register of a range.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.all.contains(name) || self.ranges.iter().any(|range| is_numbered(name, range))
+    }
+
+    /// Whether a name is among them, alone or with a number behind it.
+    pub(super) fn has_numbered(&self, name: &str) -> bool {
+        self.all.iter().any(|it| is_numbered(it, name))
+    }
+}
+
+/// Whether a word is a name, perhaps with a number behind it.
+fn is_numbered(word: &str, name: &str) -> bool {
+    word.strip_prefix(name).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a text is a name that PTX takes.

@@ -197,11 +197,8 @@ impl Compiler<'_> {
         let packed = if chain.width == 16 {
             self.push(Opcode::Pack2(ty), &[get(1), get(0)])
         } else {
-            let upper = if words.len() > 2 {
-                self.push(Opcode::Pack4(ty), &[get(3), get(2), zero])
-            } else {
-                zero
-            };
+            // Of two lanes, this is the constant 0.
+            let upper = self.push(Opcode::Pack4(ty), &[get(3), get(2), zero]);
             self.push(Opcode::Pack4(ty), &[get(1), get(0), upper])
         };
         let base = self.low(chain.base)?;
