@@ -263,6 +263,10 @@ async function evaluation() {
     await instruction.fill('vmad.u32.u32.u32.shr7 d, a, b, 3;');
     await resultUntil('d ptxas-13 0xfffdfbf9 0xfffdfbf9 4294835193');
     await picture('09-ptxas');
+    // A constant expression is no input, and a register may be called as any word.
+    await instruction.fill('vadd.u32.u32.u32 d, (1+2), constructor;');
+    await resultUntil('b (constructor) 0x00000000 0');
+    await resultUntil('d 0x00000003 0x00000003 3');
     await instruction.fill('vadd4.s32.u32.s32 d, a, b;');
     const error = panel.getByRole('alert');
     await until('error', () => error.innerText(), (text) => text.startsWith('V203: '));

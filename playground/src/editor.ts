@@ -5,14 +5,16 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, diagnosticCount, linter, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import {
-    findReferencesKeymap, formatDocument, formatKeymap, hoverTooltips, jumpToDefinitionKeymap,
-    LSPClient, LSPPlugin, renameKeymap, serverCompletion, signatureHelp,
+    findReferencesKeymap, hoverTooltips, jumpToDefinitionKeymap, LSPClient, LSPPlugin, renameKeymap,
+    serverCompletion, signatureHelp,
 } from '@codemirror/lsp-client';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { Compartment, EditorState, type Extension, RangeSetBuilder } from '@codemirror/state';
+import {
+    type ChangeDesc, EditorState, type Extension, Prec, RangeSetBuilder, StateEffect, StateField,
+} from '@codemirror/state';
 import {
     Decoration, type DecorationSet, drawSelection, EditorView, highlightActiveLine,
-    highlightActiveLineGutter, keymap, lineNumbers, ViewPlugin, type ViewUpdate,
+    highlightActiveLineGutter, keymap, lineNumbers,
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import DOMPurify from 'dompurify';
@@ -38,6 +40,8 @@ interface TextEdit {
 export interface Action {
     title: string;
     isPreferred?: boolean;
+    /** The findings that it is about. */
+    diagnostics?: Finding[];
     edit: { changes: Record<string, TextEdit[]> };
 }
 
@@ -54,13 +58,22 @@ export interface Finding {
 /** A legal instruction at its place. */
 export interface Found {
     text: string;
-    range: Range;
+    from: number;
+    to: number;
+    /** What the source has at its place. */
+    source: string;
 }
 
 export interface Listener {
     /** The text or the cursor changed. */
-    changed: () => void;
+    changed: (changes: ChangeDesc) => void;
     found: (findings: Finding[]) => void;
+    /** The findings take long. */
+    checking: () => void;
+    /** There are no findings for the text, and this is why. */
+    unchecked: (why: string) => void;
+    format: () => void;
+    say: (text: string) => void;
     /** Goes to the findings; false if there are none. */
     toFindings: () => boolean;
 }
@@ -84,14 +97,50 @@ const BASES: Record<LanguageName, () => Promise<Extension>> = {
     python: async () => (await import('@codemirror/lang-python')).python(),
 };
 
+/** Milliseconds after which a check takes long. */
+const LONG = 500;
+
+/** The lines after the cursor's in which an instruction at the cursor may end. */
+const LINES = 10;
+
+/** The colours of the server. */
+const setColours = StateEffect.define<DecorationSet>();
+const serverColours = StateField.define<DecorationSet>({
+    create: () => Decoration.none,
+    update: (shown, { changes, effects }) => (
+        effects.find((effect) => effect.is(setColours))?.value ?? shown.map(changes)
+    ),
+    // Inside of the colours of a host: its strings have PTX.
+    provide: (field) => Prec.highest(EditorView.decorations.from(field)),
+});
+
 function uriOf(language: LanguageName): string {
     return `untitled:${language}`;
+}
+
+/** The message of an error, which may come from the language server. */
+export function reason(error: unknown): string {
+    return (error as Partial<Error>).message ?? String(error);
+}
+
+/** Runs a task whenever it is called, but not twice at once: then it runs again when it has ended. */
+export function oneAtATime(task: () => Promise<void>): () => Promise<void> {
+    let isRunning = false;
+    let isDue = false;
+    return async () => {
+        isDue = true;
+        while (isDue && !isRunning) {
+            [isDue, isRunning] = [false, true];
+            await task().finally(() => {
+                isRunning = false;
+            });
+        }
+    };
 }
 
 export class Editor {
     readonly view: EditorView;
     private readonly client: LSPClient;
-    private readonly language = new Compartment();
     private name: LanguageName = 'ptx';
     private opened = 0;
 
@@ -101,35 +150,39 @@ export class Editor {
             timeout: 60_000,
             extensions: [serverCompletion(), hoverTooltips(), signatureHelp()],
         }).connect(vptx);
-        this.view = new EditorView({
-            parent,
-            state: EditorState.create({
-                extensions: [
-                    lineNumbers(), highlightActiveLineGutter(), highlightActiveLine(), history(),
-                    drawSelection(), bracketMatching(), closeBrackets(), highlightSelectionMatches(),
-                    syntaxHighlighting(colours), lintGutter(),
-                    keymap.of([
-                        { key: 'Mod-.', run: () => this.listener.toFindings() },
-                        ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap,
-                        ...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap,
-                        ...findReferencesKeymap,
-                    ]),
-                    this.findings(),
-                    this.tokens(),
-                    EditorView.updateListener.of((update) => {
-                        if (update.docChanged || update.selectionSet) {
-                            this.listener.changed();
-                        }
-                    }),
-                    EditorView.contentAttributes.of({ 'aria-label': 'Source text', tabindex: '0' }),
-                    this.language.of(this.extensions('ptx', [])),
-                ],
-            }),
-        });
+        this.view = new EditorView({ parent });
     }
 
     private extensions(name: LanguageName, base: Extension): Extension {
-        return [base, this.client.plugin(uriOf(name), name)];
+        const format = () => {
+            this.listener.format();
+            return true;
+        };
+        return [
+            lineNumbers(), highlightActiveLineGutter(), highlightActiveLine(), history(),
+            drawSelection(), bracketMatching(), closeBrackets(), highlightSelectionMatches(),
+            syntaxHighlighting(colours), linter(null), lintGutter(), serverColours,
+            keymap.of([
+                { key: 'Mod-.', run: () => this.listener.toFindings() },
+                { key: 'Shift-Alt-f', run: format, preventDefault: true },
+                ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap,
+                ...renameKeymap, ...jumpToDefinitionKeymap, ...findReferencesKeymap,
+            ]),
+            EditorView.updateListener.of(({ changes, docChanged, selectionSet, viewportChanged }) => {
+                if (docChanged) {
+                    // At once: nothing else that a key starts is as urgent.
+                    void this.check();
+                }
+                if (docChanged || viewportChanged) {
+                    void this.colour();
+                }
+                if (docChanged || selectionSet) {
+                    this.listener.changed(changes);
+                }
+            }),
+            EditorView.contentAttributes.of({ 'aria-label': 'Source text', tabindex: '0' }),
+            base, this.client.plugin(uriOf(name), name),
+        ];
     }
 
     get text(): string {
@@ -141,24 +194,38 @@ export class Editor {
         return this.view.state.doc.lineAt(this.view.state.selection.main.head).number;
     }
 
-    /** Opens a text with the cursor in a line, from 1. */
-    async open(text: string, language: LanguageName, line: number): Promise<void> {
+    /** Opens a text with the cursor in a line, from 1; false if another one was opened meanwhile. */
+    async open(text: string, language: LanguageName, line: number): Promise<boolean> {
         this.opened += 1;
         const own = this.opened;
-        const base = await BASES[language]();
+        const base = await BASES[language]().catch(() => {
+            this.listener.say('The colours of this language could not be loaded.');
+            return [];
+        });
         if (own !== this.opened) {
-            // Another text was opened in the meantime.
-            return;
+            return false;
         }
         this.name = language;
-        this.view.dispatch({
-            changes: { from: 0, to: this.view.state.doc.length, insert: text },
-            effects: this.language.reconfigure(this.extensions(language, base)),
-        });
+        // No undoing leads back to the text before, which may be in another language.
+        this.view.setState(EditorState.create({ doc: text, extensions: this.extensions(language, base) }));
         const { doc } = this.view.state;
         const at = doc.line(Math.min(line, doc.lines));
         const first = at.from + /^\s*/.exec(at.text)![0].length;
         this.view.dispatch({ selection: { anchor: first }, effects: EditorView.scrollIntoView(first, { y: 'center' }) });
+        this.refresh();
+        return true;
+    }
+
+    /** Starts again with a server that knows nothing. */
+    reconnect(vptx: Vptx): void {
+        this.client.disconnect();
+        this.client.connect(vptx);
+        this.refresh();
+    }
+
+    private refresh(): void {
+        void this.check();
+        void this.colour();
     }
 
     private async request<T>(method: string, params: object): Promise<T> {
@@ -194,30 +261,21 @@ export class Editor {
             : from < line.to ? { from, to: from + 1 } : { from: Math.max(line.from, from - 1), to };
     }
 
-    /** Asks for findings as soon as a text changes: nothing else that a key starts is as urgent. */
-    private findings(): Extension {
-        const editor = this;
-        return [linter(null), ViewPlugin.fromClass(class {
-            constructor(view: EditorView) {
-                // The editor is not complete yet.
-                queueMicrotask(() => this.ask(view));
+    private readonly check = oneAtATime(async () => {
+        const { doc } = this.view.state;
+        const isLong = window.setTimeout(() => this.listener.checking(), LONG);
+        try {
+            const { items } = await this.request<{ items: Finding[] }>('textDocument/diagnostic', {});
+            if (this.view.state.doc === doc) {
+                this.show(items);
             }
-
-            update({ docChanged, transactions, view }: ViewUpdate): void {
-                if (docChanged || transactions.some(({ reconfigured }) => reconfigured)) {
-                    queueMicrotask(() => this.ask(view));
-                }
-            }
-
-            async ask(view: EditorView): Promise<void> {
-                const { doc } = view.state;
-                const { items } = await editor.request<{ items: Finding[] }>('textDocument/diagnostic', {});
-                if (view.state.doc === doc) {
-                    editor.show(items);
-                }
-            }
-        })];
-    }
+        } catch (error) {
+            this.show([]);
+            this.listener.unchecked(reason(error));
+        } finally {
+            window.clearTimeout(isLong);
+        }
+    });
 
     private show(items: Finding[]): void {
         this.listener.found(items);
@@ -251,29 +309,70 @@ export class Editor {
     }
 
     /** The edits that fix or suppress a finding. */
-    fixes({ range }: Finding): Promise<Action[]> {
-        return this.actions(range, 'quickfix');
+    async fixes({ code, range }: Finding): Promise<Action[]> {
+        const place = JSON.stringify(range);
+        const isOwn = (it: Finding) => it.code === code && JSON.stringify(it.range) === place;
+        const actions = await this.actions(range, 'quickfix');
+        return actions.filter(({ diagnostics }) => diagnostics?.some(isOwn));
     }
 
-    actions(range: Range, kind: string): Promise<Action[]> {
+    private actions(range: Range, kind: string): Promise<Action[]> {
         return this.request('textDocument/codeAction', { range, context: { diagnostics: [], only: [kind] } });
     }
 
-    apply({ edit }: Action): void {
-        const changes = Object.values(edit.changes).flat().map(({ range, newText }) => (
+    /** Makes the edit of an action, unless there is none or the text changes before it is there. */
+    private async make(asked: Promise<Action | undefined>): Promise<boolean> {
+        const { doc } = this.view.state;
+        const action = await asked;
+        if (!action || this.view.state.doc !== doc) {
+            return false;
+        }
+        this.apply(Object.values(action.edit.changes).flat());
+        return true;
+    }
+
+    private apply(edits: TextEdit[]): void {
+        const changes = edits.map(({ range, newText }) => (
             { from: this.offset(range.start), to: this.offset(range.end), insert: newText }
         ));
         this.view.dispatch({ changes, userEvent: 'input.fix', scrollIntoView: true });
     }
 
-    async fixAll(): Promise<boolean> {
-        const actions = await this.actions(this.whole, 'source.fixAll.vptx');
-        actions.forEach((action) => this.apply(action));
-        return actions.length > 0;
+    /** Asks again for a fix, because the text may have changed at another place. */
+    fix(finding: Finding, title: string): Promise<boolean> {
+        return this.make(this.fixes(finding).then((fixes) => fixes.find((fix) => fix.title === title)));
     }
 
-    format(): void {
-        formatDocument(this.view);
+    fixAll(): Promise<boolean> {
+        return this.make(this.actions(this.whole, 'source.fixAll.vptx').then(([action]) => action));
+    }
+
+    /** The edit that puts ordinary PTX in the place of an instruction. */
+    private async rewriting({ from, to }: Found): Promise<Action | undefined> {
+        // Another one may end where this one starts.
+        const [action] = await this.actions(this.range(from + 1, to), 'refactor.rewrite');
+        return action;
+    }
+
+    /** What `replace` writes, if it can. */
+    async replacement(found: Found): Promise<string | undefined> {
+        const action = await this.rewriting(found);
+        return action && Object.values(action.edit.changes).flat().map(({ newText }) => newText).join('');
+    }
+
+    replace(found: Found): Promise<boolean> {
+        return this.make(this.rewriting(found));
+    }
+
+    /** Formats the text; false if it has a syntax error. */
+    async format(): Promise<boolean> {
+        const { doc } = this.view.state;
+        const options = { tabSize: 4, insertSpaces: true };
+        const edits = await this.request<TextEdit[] | null>('textDocument/formatting', { options });
+        if (edits && this.view.state.doc === doc) {
+            this.apply(edits);
+        }
+        return edits !== null;
     }
 
     /** The page about a code or a word, as safe HTML. */
@@ -281,57 +380,48 @@ export class Editor {
         return LSPPlugin.get(this.view)?.docToHTML(page, 'markdown') ?? '';
     }
 
-    /** The instruction at the cursor, or else in its line, or else the first of the text. */
+    /** The instruction at the cursor, or else in its line; or the first of the text. */
     async instruction(inWholeText: boolean): Promise<Found | undefined> {
-        const { head } = this.view.state.selection.main;
-        const line = this.view.state.doc.lineAt(head);
-        const range = inWholeText ? this.whole : this.range(line.from, line.to);
-        const found = await this.client.initializing.then(() => {
-            this.client.sync();
-            return this.client.request<object, Found[]>('workspace/executeCommand', {
-                command: 'vptx.instructions',
-                arguments: [{ textDocument: { uri: uriOf(this.name) }, range }],
-            });
+        const { doc, selection: { main: { head } } } = this.view.state;
+        const line = doc.lineAt(head);
+        const last = doc.line(Math.min(line.number + LINES, doc.lines));
+        const range = inWholeText ? this.whole : this.range(line.from, last.to);
+        await this.client.initializing;
+        this.client.sync();
+        const all = await this.client.request<object, { text: string; range: Range }[]>('workspace/executeCommand', {
+            command: 'vptx.instructions',
+            arguments: [{ textDocument: { uri: uriOf(this.name) }, range }],
         });
-        const isAfter = (it: Found) => this.offset(it.range.end) >= head;
-        return (inWholeText ? undefined : found.find(isAfter)) ?? found[0];
+        if (this.view.state.doc !== doc) {
+            return undefined;
+        }
+        const own = inWholeText ? all : all.filter((it) => it.range.start.line < line.number);
+        const isAfter = (it: { range: Range }) => this.offset(it.range.end) >= head;
+        const found = (inWholeText ? undefined : own.find(isAfter)) ?? own[0];
+        if (!found) {
+            return undefined;
+        }
+        const [from, to] = [this.offset(found.range.start), this.offset(found.range.end)];
+        return { text: found.text, from, to, source: doc.sliceString(from, to) };
+    }
+
+    /** An instruction at its place after changes; nothing if they changed it. */
+    kept(found: Found, changes: ChangeDesc): Found | undefined {
+        const [from, to] = [changes.mapPos(found.from, 1), changes.mapPos(found.to, -1)];
+        return this.view.state.sliceDoc(from, to) === found.source ? { ...found, from, to } : undefined;
     }
 
     /** Colours the visible lines by the server's semantic tokens. */
-    private tokens(): Extension {
-        const editor = this;
-        return ViewPlugin.fromClass(class {
-            decorations: DecorationSet = Decoration.none;
-
-            constructor(view: EditorView) {
-                // The editor is not complete yet.
-                queueMicrotask(() => this.ask(view));
-            }
-
-            update(update: ViewUpdate): void {
-                if (update.docChanged) {
-                    this.decorations = this.decorations.map(update.changes);
-                }
-                const isOther = update.transactions.some((transaction) => transaction.reconfigured);
-                if (update.docChanged || update.viewportChanged || isOther) {
-                    queueMicrotask(() => this.ask(update.view));
-                }
-            }
-
-            async ask(view: EditorView): Promise<void> {
-                const { from, to } = view.viewport;
-                const { doc } = view.state;
-                const range = editor.range(from, to);
-                const answer = await editor.request<{ data: number[] } | null>('textDocument/semanticTokens/range', { range });
-                if (view.state.doc !== doc) {
-                    return;
-                }
-                this.decorations = editor.decorated(answer?.data ?? []);
-                // Shows them.
-                view.dispatch({});
-            }
-        }, { decorations: (plugin) => plugin.decorations });
-    }
+    private readonly colour = oneAtATime(async () => {
+        const { viewport: { from, to }, state: { doc } } = this.view;
+        const range = this.range(from, to);
+        const method = 'textDocument/semanticTokens/range';
+        // Without an answer, the colours stay; the findings say why.
+        const answer = await this.request<{ data: number[] } | null>(method, { range }).catch(() => undefined);
+        if (answer !== undefined && this.view.state.doc === doc) {
+            this.view.dispatch({ effects: setColours.of(this.decorated(answer?.data ?? [])) });
+        }
+    });
 
     private decorated(data: number[]): DecorationSet {
         const legend = this.client.serverCapabilities?.semanticTokensProvider?.legend.tokenTypes ?? [];

@@ -1,11 +1,14 @@
 // The findings as a list: what is wrong, and what can be done about it.
 
-import type { Editor, Finding } from './editor';
+import type { Action, Editor, Finding } from './editor';
 
 const NAMES = { 1: 'error', 2: 'warning', 3: 'note' } as const;
 
 /** How many findings are listed; the editor marks all. */
 const MOST = 200;
+
+/** The server tells no more findings than these. */
+const ALL = 10_000;
 
 function element<K extends keyof HTMLElementTagNameMap>(
     name: K, className: string, ...children: (Node | string)[]
@@ -24,7 +27,14 @@ export class Findings {
 
     constructor(private readonly editor: () => Editor, private readonly explain: (code: string) => void) {}
 
+    /** Says why there are no findings, or not yet. */
+    say(text: string): void {
+        this.title.textContent = text;
+    }
+
     show(findings: Finding[]): void {
+        const more = findings.length >= ALL ? ' or more' : '';
+        this.say(findings.length === 1 ? '1 finding' : `${findings.length || 'No'}${more} findings`);
         const shown = JSON.stringify(findings);
         if (shown === this.shown) {
             return;
@@ -36,8 +46,6 @@ export class Findings {
         if (findings.length > MOST) {
             this.list.append(element('li', 'more', `and ${findings.length - MOST} more`));
         }
-        const count = findings.length === 1 ? '1 finding' : `${findings.length || 'No'} findings`;
-        this.title.textContent = count;
         this.items.forEach(({ finding, details }) => {
             details.open = open.has(finding.message);
         });
@@ -51,7 +59,16 @@ export class Findings {
         const here = this.items[distances.indexOf(least)];
         if (least < Infinity && !here.details.open) {
             here.details.open = true;
-            here.details.scrollIntoView({ block: 'nearest' });
+            this.scroll(here.details);
+        }
+    }
+
+    /** Scrolls the list, but not the page. */
+    private scroll(details: HTMLDetailsElement): void {
+        const box = this.list.parentElement!;
+        const [all, own] = [box, details].map((it) => it.getBoundingClientRect());
+        if (own.top < all.top || own.bottom > all.bottom) {
+            box.scrollTop += own.top < all.top ? own.top - all.top : own.bottom - all.bottom;
         }
     }
 
@@ -67,7 +84,8 @@ export class Findings {
         const { code, message, range, severity } = finding;
         const [first, ...help] = message.split('\n');
         const name = NAMES[severity];
-        const place = element('button', 'place', `line ${range.start.line + 1}`);
+        const line = `line ${range.start.line + 1}`;
+        const place = element('button', '', `Go to ${line}`);
         place.type = 'button';
         place.addEventListener('click', () => {
             this.editor().select(range);
@@ -77,26 +95,35 @@ export class Findings {
         about.type = 'button';
         about.addEventListener('click', () => this.explain(code));
         const actions = element('div', 'fixes', place, about);
-        const summary = element('summary', '', element('span', `severity ${name}`, `${name} ${code}`), ' ', first);
+        const summary = element('summary', '', element('span', `severity ${name}`, `${name} ${code}`), ' ', element('span', 'line', line), ' ', first);
         const body = help.length > 0 ? [element('p', 'help', help.join('\n'))] : [];
         const details = element('details', '', summary, ...body, actions);
         details.addEventListener('toggle', async () => {
-            if (!details.open || details.dataset.asked) {
-                return;
+            if (details.open && !details.dataset.asked) {
+                details.dataset.asked = 'yes';
+                const fixes = await this.editor().fixes(finding).catch(() => undefined);
+                if (fixes) {
+                    actions.prepend(...this.buttons(finding, fixes));
+                } else {
+                    // They may come when it is opened again.
+                    delete details.dataset.asked;
+                }
             }
-            details.dataset.asked = 'yes';
-            const fixes = await this.editor().fixes(finding);
-            fixes.sort((one, other) => Number(other.isPreferred ?? false) - Number(one.isPreferred ?? false));
-            actions.prepend(...fixes.map((fix) => {
-                const button = element('button', fix.isPreferred ? 'preferred' : '', fix.title);
-                button.type = 'button';
-                button.addEventListener('click', () => {
-                    this.editor().apply(fix);
-                    this.editor().view.focus();
-                });
-                return button;
-            }));
         });
         return details;
+    }
+
+    /** A button for each fix, the preferred one first. */
+    private buttons(finding: Finding, fixes: Action[]): HTMLButtonElement[] {
+        fixes.sort((one, other) => Number(other.isPreferred ?? false) - Number(one.isPreferred ?? false));
+        return fixes.map(({ isPreferred, title }) => {
+            const button = element('button', isPreferred ? 'preferred' : '', title);
+            button.type = 'button';
+            button.addEventListener('click', () => {
+                void this.editor().fix(finding, title);
+                this.editor().view.focus();
+            });
+            return button;
+        });
     }
 }

@@ -13,8 +13,10 @@ const TITLES: Record<Semantics, string> = {
 };
 
 const TEMPLATE = `
-<fieldset class="inputs"><legend>Inputs</legend></fieldset>
-<p class="trouble" role="alert"></p>
+<fieldset class="inputs" hidden><legend>Inputs</legend></fieldset>
+<p class="nothing"></p>
+<p class="trouble" id="value-trouble" role="alert"></p>
+<div class="computed" hidden>
 <div class="scroll" tabindex="0" role="region" aria-label="Results">
 <table class="results">
     <thead><tr><th scope="col">Semantics</th><th scope="col">d</th><th scope="col">unsigned</th><th scope="col">signed</th></tr></thead>
@@ -29,6 +31,7 @@ const TEMPLATE = `
 </div>
 <div class="pictures"></div>
 <details class="trace"><summary>Every step, with its value</summary><pre tabindex="0" role="region" aria-label="Steps"></pre></details>
+</div>
 `;
 
 interface Picture {
@@ -64,6 +67,8 @@ export class Lanes {
     private readonly inputs: HTMLInputElement[];
     private readonly names: HTMLElement[];
     private readonly range: HTMLInputElement;
+    /** What belongs to an instruction with values. */
+    private readonly computed: HTMLElement;
     private pictures: Picture[] = [];
     private stages: number[] = [];
     /** All pictures as last drawn. */
@@ -71,6 +76,7 @@ export class Lanes {
 
     constructor(private readonly panel: HTMLElement, private readonly context: Context) {
         panel.innerHTML = TEMPLATE;
+        this.computed = panel.querySelector('.computed')!;
         const fieldset = panel.querySelector('fieldset')!;
         const rows = ROLES.map((role, at) => {
             const label = document.createElement('label');
@@ -108,9 +114,12 @@ export class Lanes {
         panel.querySelector('details')!.addEventListener('toggle', () => context.changed());
     }
 
-    clear(): void {
-        this.trouble('The text has no legal video instruction.');
-        this.draw([]);
+    /** Says why there is nothing to show. */
+    clear(nothing: string): void {
+        this.panel.querySelector('.nothing')!.textContent = nothing;
+        this.trouble('');
+        this.name([]);
+        this.computed.hidden = true;
     }
 
     private trouble(text: string): void {
@@ -125,39 +134,48 @@ export class Lanes {
                 input.value = state.values[at];
             }
         });
-        const sources = await vptx.sources(instruction);
-        const values = new Map(sources.flatMap((name, at) => (name === null ? [] : [[name, state.values[at]] as const])).toReversed());
-        const given = [...values].map(([name, value]) => `${name}=${value.trim()}`);
+        let sources: (string | null)[] = [];
         try {
+            sources = await vptx.sources(instruction);
+            const values = new Map(sources.flatMap((name, at) => (name === null ? [] : [[name, state.values[at]] as const])).toReversed());
+            const given = [...values].map(([name, value]) => `${name}=${value.trim()}`);
             const evaluation = await vptx.evaluate(instruction, given);
             const pictures = await Promise.all(SEMANTICS.map((one) => vptx.lanes(instruction, given, one)));
             const details = this.panel.querySelector('details')!;
-            const one = SEMANTICS.find((it) => it === state.semantics) ?? 'ptxas-13';
-            const trace = details.open ? await vptx.trace(instruction, given, one) : '';
+            const trace = details.open ? await vptx.trace(instruction, given, state.semantics) : '';
             if (!isCurrent()) {
                 return;
             }
             this.trouble('');
+            this.computed.hidden = false;
             this.results(evaluation);
             this.draw(pictures);
             details.querySelector('pre')!.textContent = trace;
         } catch (error) {
             if (isCurrent()) {
                 this.trouble(error instanceof Error ? error.message : String(error));
+                this.computed.hidden = true;
             }
         }
         if (isCurrent()) {
+            this.panel.querySelector('.nothing')!.textContent = '';
             this.name(sources);
         }
     }
 
-    /** Names the inputs. A register that is read twice has one input, a constant has none. */
+    /** Names the inputs, and marks those that the trouble is about. A register that is read twice
+     * has one input, a constant has none. */
     private name(sources: (string | null)[]): void {
+        const trouble = this.panel.querySelector('.trouble')!.textContent!;
+        this.panel.querySelector('fieldset')!.hidden = sources.every((name) => name === null);
         sources.forEach((name, at) => {
             const input = this.inputs[at];
             const first = sources.indexOf(name);
             const isShown = name !== null && first === at;
             input.parentElement!.hidden = !isShown;
+            const isWrong = isShown && trouble.includes(`\`${input.value.trim()}\` for ${name} `);
+            input.setAttribute('aria-invalid', String(isWrong));
+            input.setAttribute('aria-describedby', isWrong ? 'value-trouble' : '');
             this.names[at].textContent = name === ROLES[at] ? ROLES[at] : `${ROLES[at]}: ${name}`;
         });
     }

@@ -1,11 +1,15 @@
 // What the fragment of the address keeps: `#text=…&language=ptx&tab=lanes&a=0x1&…`. A long text is
 // compressed: `z` is the text in raw deflate, in base64url.
 
+import { SEMANTICS, type Semantics } from './vptx';
+
 export const LANGUAGES = ['ptx', 'cuda', 'python'] as const;
 export type LanguageName = (typeof LANGUAGES)[number];
 
 export const TABS = ['lanes', 'ptx', 'program', 'c', 'llvm', 'tree'] as const;
 export type TabName = (typeof TABS)[number];
+
+export const ARCHITECTURES = ['any', 'nvptx64', 'x86_64', 'aarch64', 'amdgcn'] as const;
 
 export interface State {
     text: string;
@@ -13,11 +17,11 @@ export interface State {
     tab: TabName;
     /** What a, b and c hold, as typed. */
     values: [string, string, string];
-    semantics: string;
+    semantics: Semantics;
     /** The GPU for ordinary PTX. */
     target: string;
     /** The processor for LLVM IR. */
-    architecture: string;
+    architecture: (typeof ARCHITECTURES)[number];
     /** The line of the cursor, from 1. */
     line: number;
 }
@@ -39,12 +43,12 @@ const LONG = 600;
 /** A longer text, in characters, is not kept: browsers and mail cut such links. */
 export const LONGEST = 200_000;
 
-async function through(bytes: BlobPart, stream: CompressionStream | DecompressionStream) {
-    return new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer();
-}
+/** A link whose text is longer than this is damaged or hostile. */
+const MOST = 4 << 20;
 
 async function packed(text: string): Promise<string> {
-    const bytes = new Uint8Array(await through(text, new CompressionStream('deflate-raw')));
+    const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     let binary = '';
     for (const byte of bytes) {
         binary += String.fromCharCode(byte);
@@ -55,8 +59,22 @@ async function packed(text: string): Promise<string> {
 async function unpacked(text: string): Promise<string> {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
     const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
-    const stream = new DecompressionStream('deflate-raw');
-    return new TextDecoder('utf-8', { fatal: true }).decode(await through(bytes, stream));
+    let at = 0;
+    // In small pieces: a stream unpacks the whole of each piece before anything can stop it.
+    const pieces = new ReadableStream<BufferSource>({
+        pull: (out) => (at < bytes.length ? out.enqueue(bytes.subarray(at, at += 1024)) : out.close()),
+    });
+    const reader = pieces.pipeThrough(new DecompressionStream('deflate-raw'))
+        .pipeThrough(new TextDecoderStream('utf-8', { fatal: true })).getReader();
+    let whole = '';
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        whole += part.value;
+        if (whole.length > MOST) {
+            await reader.cancel();
+            throw new Error('too long');
+        }
+    }
+    return whole;
 }
 
 /** The fragment for a state, without its `#`. Values that are the defaults are left out. */
@@ -78,6 +96,19 @@ export async function written(state: State): Promise<string> {
         }
     });
     return parts.toString();
+}
+
+/** What a text in a language has near its start. */
+const SIGNS: Record<LanguageName, RegExp> = {
+    ptx: /^[ \t]*(\.version\s+\d|\.target\s+sm_|(@!?\S+[ \t]+)?v[a-z]+[24]?(\.\w+)*\.[su]32\b)/m,
+    cuda: /^[ \t]*(#include\b|template\s*<|(extern\s+"C"\s+)?__(global|device)__\b)|\basm\s*(volatile\s*)?\(/m,
+    python: /^[ \t]*(import \w+|from [\w.]+ import |def \w+\(|@\w+\.jit\b)/m,
+};
+
+/** The language that a text plainly is in, if that is another one than it is read in. */
+export function otherLanguage({ text, language }: State): LanguageName | undefined {
+    const start = text.slice(0, 20_000);
+    return SIGNS[language].test(start) ? undefined : LANGUAGES.find((one) => SIGNS[one].test(start));
 }
 
 function oneOf<T extends string>(all: readonly T[], text: string | null): T | undefined {
@@ -104,9 +135,9 @@ export async function read(fragment: string): Promise<State | undefined> {
         language: oneOf(LANGUAGES, parts.get('language')) ?? START.language,
         tab: oneOf(TABS, parts.get('tab')) ?? START.tab,
         values: [a, b, c],
-        semantics: parts.get('semantics') ?? START.semantics,
-        target: parts.get('target') ?? START.target,
-        architecture: parts.get('architecture') ?? START.architecture,
+        semantics: oneOf(SEMANTICS, parts.get('semantics')) ?? START.semantics,
+        target: /^sm_\d{2,3}[af]?$/.exec(parts.get('target') ?? '')?.[0] ?? START.target,
+        architecture: oneOf(ARCHITECTURES, parts.get('architecture')) ?? START.architecture,
         line: Number.isInteger(line) && line > 0 ? line : START.line,
     };
 }

@@ -1,32 +1,71 @@
 // The page: the editor on the left, views of the instruction at the cursor on the right.
 
-import { Editor, type Found } from './editor';
+import type { ChangeDesc } from '@codemirror/state';
+import { Editor, type Found, oneAtATime, reason } from './editor';
 import { EXAMPLES } from './examples';
 import { Findings } from './findings';
-import { type LanguageName, LONGEST, read, START, type State, written } from './link';
+import { type LanguageName, LONGEST, otherLanguage, read, START, type State, written } from './link';
 import { type Context, Panels } from './panels';
 import { Vptx } from './vptx';
 
 const find = <T extends HTMLElement>(id: string) => document.querySelector<T>(`#${id}`)!;
 
 const status = find('status');
-const say = (text: string) => {
-    status.textContent = text;
-};
+
+/** Shows a message until the next edit or example; one with a button stays until that is used. */
+function say(text: string, ...more: HTMLElement[]): void {
+    if (more.length > 0 || !status.querySelector('button')) {
+        status.replaceChildren(text, ...more);
+    }
+}
+
+/** Shows a message with a button. */
+function offer(text: string, title: string, action: () => void): void {
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: title });
+    button.addEventListener('click', () => {
+        status.replaceChildren();
+        action();
+    });
+    say(`${text} `, button);
+}
 
 const state: State = { ...START };
-const vptx = new Vptx((why) => say(`vptx stopped at this text, which is a bug: ${why}. Load the page again.`));
+const vptx: Vptx = new Vptx(
+    (why, isLost) => offer(`A part of the page could not be loaded (${why}).`, 'Retry', () => {
+        if (isLost) {
+            vptx.restart();
+            editor.reconnect(vptx);
+        }
+        soon();
+    }),
+    (why) => offer(why, 'Load the page again', () => window.location.reload()),
+);
+/** The first answer names the version of vptx. */
+function version(message: string): void {
+    const own = JSON.parse(message).result?.serverInfo?.version;
+    if (own) {
+        find('version').textContent = own;
+        vptx.unsubscribe(version);
+    }
+}
+vptx.subscribe(version);
+
+/** The instruction that the views show. */
 let found: Found | undefined;
 
 const editor: Editor = new Editor(find('editor'), vptx, {
-    changed: soon,
+    changed,
     found: (all) => {
         findings.show(all);
         document.body.dataset.findings = String(all.length);
     },
+    checking: () => findings.say('Checking…'),
+    unchecked: (why) => findings.say(`Not checked: ${why}`),
     toFindings: () => findings.focus(),
+    format: () => find('format').click(),
+    say,
 });
-const findings = new Findings(() => editor, about);
+const findings = new Findings(() => editor, (code) => run(() => about(code)));
 
 const context: Context = {
     vptx,
@@ -36,16 +75,12 @@ const context: Context = {
         void panels.show();
         remember();
     },
-    replace: async () => {
-        if (found) {
-            const [action] = await editor.actions(found.range, 'refactor.rewrite');
-            if (action) {
-                editor.apply(action);
-            } else {
-                say('It is ordinary PTX already, or has none on this GPU.');
-            }
+    replacement: async () => found && editor.replacement(found),
+    replace: () => run(async () => {
+        if (!found || !await editor.replace(found)) {
+            say('The text has changed.');
         }
-    },
+    }),
     cursor: () => new TextEncoder().encode(editor.text.slice(0, editor.view.state.selection.main.head)).length,
 };
 const panels = new Panels(context);
@@ -54,6 +89,14 @@ const panels = new Panels(context);
 function take(): void {
     state.text = editor.text;
     state.line = editor.line;
+}
+
+function changed(changes: ChangeDesc): void {
+    if (!changes.empty) {
+        found &&= editor.kept(found, changes);
+        say('');
+    }
+    soon();
 }
 
 let due = 0;
@@ -65,51 +108,75 @@ function soon(): void {
         findings.follow();
         void look();
         remember();
+        hint();
     }, 40);
 }
 
-let looks = 0;
-/** Finds the instruction at the cursor and shows it; where there is none, the last one stays. */
-async function look(): Promise<void> {
-    looks += 1;
-    const own = looks;
-    const here = await editor.instruction(false)
-        ?? (context.instruction ? undefined : await editor.instruction(true));
-    if (own !== looks) {
+/** Finds the instruction at the cursor and shows it; where there is none, the last one stays if it
+ * is still in the text. */
+const look = oneAtATime(async () => {
+    const { doc } = editor.view.state;
+    try {
+        const isSame = () => editor.view.state.doc === doc;
+        let here = await editor.instruction(false) ?? found;
+        if (!here && isSame()) {
+            here = await editor.instruction(true);
+        }
+        if (!isSame()) {
+            // This runs again for the new text.
+            return;
+        }
+        found = here;
+    } catch (error) {
+        say(`The instruction at the cursor is not known: ${reason(error)}`);
         return;
     }
-    found = here ?? found;
-    context.instruction = here?.text ?? context.instruction;
-    find('instruction').textContent = context.instruction;
+    context.instruction = found?.text ?? '';
+    const heading = find('instruction');
+    heading.textContent = context.instruction;
+    heading.hidden = !found;
     await panels.show();
     if (!document.body.dataset.ready) {
         document.body.dataset.ready = 'yes';
         performance.mark('ready');
     }
-}
+});
 
 let saved = '';
 let saving = 0;
-/** Keeps the state in the address. */
+let isTooLong = false;
+/** Keeps the state in the address, or none. */
 function remember(): void {
     window.clearTimeout(saving);
-    if (state.text.length > LONGEST) {
-        return;
-    }
     saving = window.setTimeout(async () => {
-        saved = `#${await written(state)}`;
-        window.history.replaceState(null, '', saved);
+        const wasTooLong = isTooLong;
+        isTooLong = state.text.length > LONGEST;
+        saved = isTooLong ? '' : `#${await written(state)}`;
+        window.history.replaceState(null, '', saved || window.location.pathname + window.location.search);
+        if (isTooLong && !wasTooLong) {
+            say('The text is too long for the address of the page, which no longer keeps it.');
+        }
     }, 300);
 }
 
+/** Offers to read the text in the language that it plainly is in. */
+function hint(): void {
+    const other = otherLanguage(state);
+    find('other').hidden = !other;
+    if (other) {
+        find('switch').textContent = `Read it as ${find('language').querySelector(`[value=${other}]`)!.textContent}`;
+    }
+}
+
 async function open(next: State): Promise<void> {
-    Object.assign(state, next);
-    find<HTMLSelectElement>('language').value = state.language;
-    context.instruction = '';
-    found = undefined;
+    say('');
     delete document.body.dataset.ready;
-    await editor.open(state.text, state.language, state.line);
-    soon();
+    if (await editor.open(next.text, next.language, next.line)) {
+        Object.assign(state, next);
+        find<HTMLSelectElement>('language').value = state.language;
+        found = undefined;
+        soon();
+    }
 }
 
 function example(at: number): State {
@@ -130,6 +197,11 @@ async function about(code: string): Promise<void> {
     dialog.showModal();
 }
 
+/** Does what a button is for, or says why that failed. */
+async function run(action: () => Promise<void>): Promise<void> {
+    await action().catch((error) => say(`This failed: ${reason(error)}`));
+}
+
 const examples = find<HTMLSelectElement>('example');
 examples.append(new Option('Choose…', ''), ...EXAMPLES.map(({ name }, at) => new Option(name, String(at))));
 examples.addEventListener('change', () => {
@@ -138,21 +210,27 @@ examples.addEventListener('change', () => {
         examples.value = '';
     }
 });
-find<HTMLSelectElement>('language').addEventListener('change', ({ target }) => {
+function reread(language: LanguageName): void {
     take();
-    void open({ ...state, language: (target as HTMLSelectElement).value as LanguageName });
+    void open({ ...state, language });
+}
+
+find<HTMLSelectElement>('language').addEventListener('change', ({ target }) => {
+    reread((target as HTMLSelectElement).value as LanguageName);
 });
-find('format').addEventListener('click', () => {
-    if (state.language === 'ptx') {
-        editor.format();
-        say('');
-    } else {
+find('switch').addEventListener('click', () => reread(otherLanguage(state) ?? state.language));
+find('format').addEventListener('click', () => run(async () => {
+    if (state.language !== 'ptx') {
         say('Only PTX is formatted.');
+    } else if (!await editor.format()) {
+        say('The text is not formatted because it has a syntax error: see its findings.');
     }
-});
-find('fix').addEventListener('click', async () => {
-    say(await editor.fixAll() ? '' : 'No finding has a safe fix.');
-});
+}));
+find('fix').addEventListener('click', () => run(async () => {
+    if (!await editor.fixAll()) {
+        say('No finding has a safe fix.');
+    }
+}));
 find('share').addEventListener('click', async () => {
     take();
     if (state.text.length > LONGEST) {
@@ -161,8 +239,14 @@ find('share').addEventListener('click', async () => {
     }
     const link = new URL(`#${await written(state)}`, window.location.href);
     window.history.replaceState(null, '', link);
-    await navigator.clipboard.writeText(link.href);
-    say('The link to this page as it is was copied.');
+    try {
+        await navigator.clipboard.writeText(link.href);
+        say('The link to this page as it is was copied.');
+    } catch {
+        const field = Object.assign(document.createElement('input'), { value: link.href, readOnly: true, ariaLabel: 'Link' });
+        say('The browser does not let the page copy. This is the link: ', field);
+        field.select();
+    }
 });
 
 async function start(): Promise<void> {
@@ -170,7 +254,7 @@ async function start(): Promise<void> {
         await open(await read(window.location.hash.slice(1)) ?? example(0));
     } catch (error) {
         await open(example(0));
-        say(error instanceof Error ? error.message : String(error));
+        say(reason(error));
     }
 }
 window.addEventListener('hashchange', () => {

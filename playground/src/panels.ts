@@ -1,8 +1,8 @@
 // The views of an instruction, each in a tab.
 
 import { Lanes } from './lanes';
-import { type State, TABS, type TabName } from './link';
-import { type Cost, SEMANTICS, type Semantics, type Vptx } from './vptx';
+import { ARCHITECTURES, type State, TABS, type TabName } from './link';
+import { type Cost, SEMANTICS, type Vptx } from './vptx';
 
 export interface Context {
     vptx: Vptx;
@@ -11,8 +11,10 @@ export interface Context {
     instruction: string;
     /** Is called after the user has changed the state in a panel. */
     changed: () => void;
+    /** What `replace` writes, if it can. */
+    replacement: () => Promise<string | undefined>;
     /** Replaces the instruction in the text by ordinary PTX. */
-    replace: () => Promise<void>;
+    replace: () => void;
     /** The place of the cursor, in bytes. */
     cursor: () => number;
 }
@@ -20,8 +22,6 @@ export interface Context {
 const TITLES: Record<TabName, string> = {
     lanes: 'Lanes', ptx: 'Ordinary PTX', program: 'Program', c: 'C', llvm: 'LLVM IR', tree: 'Tree',
 };
-
-const ARCHITECTURES = ['any', 'nvptx64', 'x86_64', 'aarch64', 'amdgcn'];
 
 /** The largest text whose whole tree is shown, in characters. */
 const LARGE = 50_000;
@@ -39,8 +39,13 @@ function output(label: string, text: string): HTMLElement {
     const copy = make('button', { type: 'button', className: 'copy', textContent: 'Copy' });
     copy.setAttribute('aria-label', `Copy: ${label}`);
     copy.addEventListener('click', async () => {
-        await navigator.clipboard.writeText(text);
-        copy.textContent = 'Copied';
+        try {
+            await navigator.clipboard.writeText(text);
+            copy.textContent = 'Copied';
+        } catch {
+            getSelection()!.selectAllChildren(pre);
+            copy.textContent = 'The browser refuses. It is selected: copy it with keys';
+        }
     });
     const pre = make('pre', { tabIndex: 0 }, make('code', {}, text.replace(/\n$/, '')));
     pre.setAttribute('aria-label', label);
@@ -63,20 +68,16 @@ function trouble(error: unknown): HTMLElement {
 
 /** A choice that is part of the state. */
 function choice<K extends 'semantics' | 'target' | 'architecture'>(
-    context: Context, key: K, label: string, values: string[],
+    context: Context, key: K, label: string, values: readonly State[K][],
 ): HTMLElement {
     const options = values.map((value) => new Option(value, value, false, value === context.state[key]));
     const select = make('select', {}, ...options);
     select.name = key;
     select.addEventListener('change', () => {
-        context.state[key] = select.value;
+        context.state[key] = select.value as State[K];
         context.changed();
     });
     return make('label', {}, `${label} `, select);
-}
-
-function semanticsOf({ state }: Context): Semantics {
-    return SEMANTICS.find((one) => one === state.semantics) ?? 'ptxas-13';
 }
 
 function chosenSemantics(context: Context): HTMLElement {
@@ -116,23 +117,41 @@ function bars(costs: Cost[], own: string): HTMLElement {
         make('thead', {}, make('tr', {}, ...heads)), make('tbody', {}, ...rows));
 }
 
+/** The statements of ordinary PTX: without comments, layout and the names of new registers. */
+function statements(text: string): string {
+    return text.replace(/\/\*[^]*?\*\/|\/\/.*|[{}\s]/g, '').replace(/%vptx\d*_/g, '%');
+}
+
+/** Replaces the instruction by the shown text, if the edit of the source would write the same. */
+function replacing({ replace }: Context, shown: string, written: string | undefined): HTMLElement {
+    const button = make('button', { type: 'button', textContent: 'Replace it in the source' });
+    button.addEventListener('click', replace);
+    if (written !== undefined && statements(written) === statements(shown)) {
+        return make('p', {}, button);
+    }
+    const why = written === undefined
+        ? 'The .version and .target of the source have no ordinary PTX for it.'
+        : 'The source would get other PTX than this: for ptxas-13, and for the .version and .target of the text, or else sm_90.';
+    Object.assign(button, { disabled: true, title: why });
+    return make('p', {}, button, ' ', why);
+}
+
 type View = (context: Context) => Promise<HTMLElement[]>;
 
 const ptx: View = async (context) => {
     const { vptx, state, instruction } = context;
-    const semantics = semanticsOf(context);
+    const { language, semantics, target } = state;
     const costs = await vptx.costs(instruction);
-    const targets = costs.length > 0 ? costs.map(({ target }) => target) : [state.target];
-    const own = targets.includes(state.target) ? state.target : targets[0];
-    const text = await vptx.ordinary(instruction, semantics, own)
-        .then((made) => output('Ordinary PTX', made), trouble);
-    const replace = make('button', { type: 'button', textContent: 'Replace it in the source' });
-    replace.addEventListener('click', () => context.replace());
-    const isPtx = state.language === 'ptx';
+    const targets = costs.length > 0 ? costs.map((cost) => cost.target) : [target];
+    const own = targets.includes(target) ? target : targets[0];
+    const isPtx = language === 'ptx';
+    const shown = await vptx.ordinary(instruction, semantics, own).then(async (made) => [
+        output('Ordinary PTX', made),
+        ...isPtx ? [replacing(context, made, await context.replacement())] : [],
+    ], (error) => [trouble(error)]);
     return [
         make('div', { className: 'controls' }, choice(context, 'target', 'GPU', targets), chosenSemantics(context)),
-        text,
-        ...isPtx ? [make('p', {}, replace)] : [],
+        ...shown,
         costs.length > 0 ? bars(costs, own) : make('p', {}, 'Its costs were not measured.'),
         ...isPtx
             ? [later('The whole text, rewritten', async () => [
@@ -144,12 +163,12 @@ const ptx: View = async (context) => {
 
 const program: View = async (context) => [
     make('div', { className: 'controls' }, chosenSemantics(context)),
-    output('Program', await context.vptx.program(context.instruction, semanticsOf(context))),
+    output('Program', await context.vptx.program(context.instruction, context.state.semantics)),
 ];
 
 const c: View = async (context) => {
     const { vptx, state, instruction } = context;
-    const semantics = semanticsOf(context);
+    const { semantics } = state;
     return [
         make('div', { className: 'controls' }, chosenSemantics(context)),
         fromEnd(output('C', await vptx.cFunction(instruction, semantics))),
@@ -163,8 +182,8 @@ const c: View = async (context) => {
 };
 
 const llvm: View = async (context) => {
-    const { state, instruction } = context;
-    const text = await context.vptx.llvmFunction(instruction, semanticsOf(context), state.architecture);
+    const { vptx, state: { semantics, architecture }, instruction } = context;
+    const text = await vptx.llvmFunction(instruction, semantics, architecture);
     const chosen = choice(context, 'architecture', 'Processor', ARCHITECTURES);
     return [
         make('div', { className: 'controls' }, chosen, chosenSemantics(context)),
@@ -265,11 +284,14 @@ export class Panels {
         const isCurrent = () => own === this.shows;
         const panel = this.panels[chosen];
         const { instruction } = this.context;
+        const nothing = state.text.trim() === ''
+            ? 'Write an instruction, or choose an example.'
+            : 'The text has no legal video instruction.';
         if (!instruction) {
             if (state.tab === 'lanes') {
-                this.lanes.clear();
+                this.lanes.clear(nothing);
             } else {
-                panel.replaceChildren(make('p', {}, 'The text has no legal video instruction.'));
+                panel.replaceChildren(make('p', {}, nothing));
             }
         } else if (state.tab === 'lanes') {
             await this.lanes.show(isCurrent);

@@ -7,11 +7,13 @@ export type Asked =
     | { id: number; name: string; values: unknown[] }
     | { message: string; method: string };
 
-/** What the worker answers. `broken` means that it stopped and never answers again. */
+/** What the worker answers. `unloaded` means that a file could not be loaded, after which the worker
+ * may be lost; `broken` means that it stopped and never answers again. */
 export type Told =
     | { id: number; result: unknown }
     | { id: number; error: string }
     | { messages: string[] }
+    | { unloaded: string; isLost: boolean }
     | { broken: string };
 
 export type Semantics = 'manual' | 'ptxas-12' | 'ptxas-13';
@@ -40,15 +42,25 @@ interface Waiting {
 }
 
 export class Vptx implements Transport {
-    private readonly worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    private worker: Worker;
     private readonly waiting = new Map<number, Waiting>();
     private handlers: ((message: string) => void)[] = [];
     private asked = 0;
 
-    constructor(broken: (why: string) => void) {
-        this.worker.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+    constructor(
+        private readonly unloaded: (why: string, isLost: boolean) => void,
+        private readonly broken: (why: string) => void,
+    ) {
+        this.worker = this.start();
+    }
+
+    private start(): Worker {
+        const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+        worker.addEventListener('message', ({ data }: MessageEvent<Told>) => {
             if ('broken' in data) {
-                broken(data.broken);
+                this.broken(`vptx stopped at this text, which is a bug: ${data.broken}.`);
+            } else if ('unloaded' in data) {
+                this.unloaded(data.unloaded, data.isLost);
             } else if ('messages' in data) {
                 for (const message of data.messages) {
                     this.handlers.forEach((handler) => handler(message));
@@ -63,7 +75,15 @@ export class Vptx implements Transport {
                 }
             }
         });
-        this.worker.addEventListener('error', (event) => broken(event.message));
+        // A worker whose own file cannot be loaded has no message.
+        worker.addEventListener('error', ({ message }) => this.broken(message ?? 'A part of the page cannot be loaded.'));
+        return worker;
+    }
+
+    /** Starts another worker in the place of a lost one. */
+    restart(): void {
+        this.worker.terminate();
+        this.worker = this.start();
     }
 
     private ask(asked: Asked): void {

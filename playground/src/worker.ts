@@ -12,39 +12,78 @@ const NEED_COSTS = [
 
 const functions: Record<string, unknown> = { ...vptx };
 let server: vptx.Server | undefined;
-let costs: Promise<void> | undefined;
+let hasCosts = false;
 
-async function start(): Promise<vptx.Server> {
-    await init();
-    return new vptx.Server();
+/** A file could not be loaded. */
+class Unloaded extends Error {}
+/** The file without which a call was interrupted; what that left may not be used. */
+let lost: Unloaded | undefined;
+
+async function loading(load: () => Promise<void>): Promise<void> {
+    try {
+        await load();
+    } catch (error) {
+        throw new Unloaded(error instanceof Error ? error.message : String(error));
+    }
 }
 
 async function loadCosts(): Promise<void> {
     const answer = await fetch(costsUrl);
     if (!answer.ok) {
-        throw new Error(`the costs cannot be loaded: ${answer.status}`);
+        throw new Error(`${answer.url} cannot be loaded: ${answer.status}`);
     }
     vptx.loadCosts(await answer.text());
 }
 
-async function answer(asked: Asked): Promise<Told> {
-    server ??= await start();
-    if (NEED_COSTS.includes('method' in asked ? asked.method : asked.name)) {
-        await (costs ??= loadCosts());
-    }
-    if ('message' in asked) {
-        return { messages: server.handle(asked.message) };
-    }
-    const { id, name, values } = asked;
+/** Whether an error of a call means that a part of the module could not be loaded. */
+function isPart(error: unknown): error is Error {
+    return error instanceof DOMException
+        || (error instanceof Error && /\.wasm cannot be loaded: \d+$/.test(error.message));
+}
+
+function call(asked: Asked, own: vptx.Server): Told {
     try {
-        const called = functions[name] as (...values: unknown[]) => unknown;
-        return { id, result: called(...values) };
+        if ('message' in asked) {
+            return { messages: own.handle(asked.message) };
+        }
+        const called = functions[asked.name] as (...values: unknown[]) => unknown;
+        return { id: asked.id, result: called(...asked.values) };
     } catch (error) {
-        if (!(error instanceof Error) || error instanceof WebAssembly.RuntimeError) {
+        if (isPart(error)) {
+            lost = new Unloaded(error.message);
+            throw lost;
+        }
+        if ('message' in asked || !(error instanceof Error) || error instanceof WebAssembly.RuntimeError) {
             throw error;
         }
-        return { id, error: error.message };
+        return { id: asked.id, error: error.message };
     }
+}
+
+async function answer(asked: Asked): Promise<Told> {
+    if (lost) {
+        throw lost;
+    }
+    // After a failure, the next question tries again.
+    if (!server) {
+        await loading(init);
+        server = new vptx.Server();
+    }
+    if (!hasCosts && NEED_COSTS.includes('method' in asked ? asked.method : asked.name)) {
+        await loading(loadCosts);
+        hasCosts = true;
+    }
+    return call(asked, server);
+}
+
+/** The answer to a question that nothing can answer. */
+function refusal(asked: Asked, message: string): Told {
+    if ('name' in asked) {
+        return { id: asked.id, error: message };
+    }
+    const { id } = JSON.parse(asked.message);
+    const error = { code: -32603, message };
+    return { messages: id === undefined ? [] : [JSON.stringify({ jsonrpc: '2.0', id, error })] };
 }
 
 // One after the other: an edit comes before the questions about it.
@@ -58,7 +97,12 @@ self.addEventListener('message', ({ data }: MessageEvent<Asked>) => {
                 self.postMessage(told);
             }
         } catch (error) {
-            self.postMessage({ broken: String(error) } satisfies Told);
+            if (error instanceof Unloaded) {
+                self.postMessage(refusal(data, error.message));
+                self.postMessage({ unloaded: error.message, isLost: !server || error === lost } satisfies Told);
+            } else {
+                self.postMessage({ broken: String(error) } satisfies Told);
+            }
         }
     });
 });

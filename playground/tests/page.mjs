@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import assert from 'node:assert/strict';
 import { browser, host } from './host.mjs';
 
@@ -23,9 +24,10 @@ const check = (made, ...expected) => {
 };
 
 /** A page that fails the test on errors and on requests to other hosts. */
-async function opened(fragment, { width = 1280, colorScheme = 'light' } = {}) {
-    const context = await chromium.newContext({ viewport: { width, height: 800 }, colorScheme });
+async function opened(fragment, { width = 1280, height = 800, prepare = () => {}, ...look } = {}) {
+    const context = await chromium.newContext({ viewport: { width, height }, ...look });
     const page = await context.newPage();
+    await prepare(page);
     page.setDefaultTimeout(15_000);
     const troubles = [];
     page.on('console', (message) => {
@@ -40,6 +42,7 @@ async function opened(fragment, { width = 1280, colorScheme = 'light' } = {}) {
         }
     });
     await page.goto(url + fragment);
+    await page.waitForSelector('body[data-findings]');
     await page.waitForSelector('body[data-ready]');
     const done = async () => {
         check(troubles, []);
@@ -146,6 +149,211 @@ async function fixes() {
     check((await page.locator('.cm-tooltip-autocomplete li').allTextContents()).some((text) => text.includes('vabsdiff4')), true);
     await page.keyboard.press('Escape');
     await done();
+}
+
+/** Waits until the text of an element has something, or is it. */
+async function says(page, selector, wanted) {
+    const isSaid = ([name, source]) => new RegExp(source).test(document.querySelector(name).textContent);
+    await page.waitForFunction(isSaid, [selector, wanted.source]).catch(async () => {
+        check(await page.textContent(selector), wanted.source);
+    });
+}
+
+const line = (page, number) => page.locator('.cm-line').nth(number - 1);
+const content = async (page) => (await page.locator('.cm-line').allTextContents()).join('\n');
+
+/** The instruction that is replaced is the shown one, by the shown PTX, or the button says why not. */
+async function replaces() {
+    const text = '// c\nvadd4.u32.u32.u32 d, a, b, c;\nvmax2.u32.u32.u32 p, q, r, s;\n';
+    const { page, done } = await opened(fragment({ tab: 'ptx', line: '3', text }));
+    const replace = page.getByText('Replace it in the source');
+    await line(page, 1).click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await replace.click();
+    await page.waitForFunction(() => !document.querySelector('.cm-content').textContent.includes('vmax2'));
+    check((await content(page)).startsWith('// c\n\n\nvadd4.u32.u32.u32 d, a, b, c;\n'), true);
+    // The last instruction is forgotten once it is changed.
+    await says(page, '#instruction', /^vadd4/);
+    await done();
+    const adjacent = await opened(fragment({ tab: 'ptx', text: 'vadd.u32.u32.u32 d, a, b;vavrg4.u32.u32.u32 d, a, b, c;' }));
+    await adjacent.page.locator('.cm-content').press('ControlOrMeta+End');
+    await says(adjacent.page, '#instruction', /^vavrg4/);
+    await says(adjacent.page, '#panel-ptx', /vavrg4/);
+    await adjacent.page.getByText('Replace it in the source').click();
+    await adjacent.page.waitForFunction(() => /lop3/.test(document.querySelector('.cm-content').textContent));
+    check((await content(adjacent.page)).startsWith('vadd.u32.u32.u32 d, a, b;{'), true);
+    await adjacent.done();
+    const differing = await opened(fragment({ tab: 'ptx', semantics: 'manual', text: 'vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;' }));
+    check(await differing.page.getByText('Replace it in the source').isDisabled(), true);
+    await says(differing.page, '#panel-ptx', /would get other PTX/);
+    await differing.page.selectOption('[name=semantics]', 'ptxas-13');
+    await differing.page.waitForSelector('#panel-ptx p button:enabled');
+    await differing.done();
+}
+
+/** Nothing stays that belongs to another instruction, or to none. */
+async function leftovers() {
+    const { page, done } = await opened(fragment({ text: 'vadd4.u32.u32.u32 d, a, b, c;\nvsub2.u32.u32.u32 d, x, y, z;\n' }));
+    const isShown = () => page.locator('.results, .pictures, .stages').filter({ visible: true }).count();
+    check(await isShown(), 3);
+    await page.locator('.inputs input').first().fill('0x1g');
+    await says(page, '.trouble', /is not a number/);
+    check(await page.locator('.inputs input').first().getAttribute('aria-invalid'), 'true');
+    await line(page, 2).click();
+    await says(page, '#instruction', /^vsub2/);
+    check(await isShown(), 0);
+    await page.getByRole('button', { name: 'Random' }).click();
+    await page.waitForFunction(() => document.querySelector('.results').checkVisibility());
+    check(await isShown(), 3);
+    await page.locator('.cm-content').press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await says(page, '.nothing', /^Write an instruction/);
+    check(await isShown(), 0);
+    check(await page.locator('#instruction, .inputs, .trouble').filter({ visible: true, hasText: /./ }).count(), 0);
+    check(await violations(page), []);
+    // An instruction on two lines, with the cursor in the first one.
+    await page.locator('.cm-content').pressSequentially('vmin2.u32.u32.u32\nd, a, b, c;');
+    await page.locator('.cm-content').press('ControlOrMeta+Home');
+    await says(page, '#instruction', /^vmin2/);
+    await page.locator('.cm-content').press('ControlOrMeta+a');
+    // Constants are no inputs.
+    await page.locator('.cm-content').pressSequentially('vadd.s32.s32.s32 d, -1, 5;');
+    await page.waitForFunction(() => document.querySelector('#panel-lanes').dataset.instruction.includes('-1, 5'));
+    check(await isShown(), 3);
+    check(await page.locator('.inputs').isVisible(), false);
+    await done();
+}
+
+/** On a phone: neither a finding nor a long name moves or widens the page; messages are visible. */
+async function phones() {
+    const text = 'vadd4.sat.u32.u32.u32 d, a, b, c;\n'.repeat(14);
+    const { page, done } = await opened(fragment({ text }), { width: 390, height: 480 });
+    await findings(page, 14);
+    await line(page, 12).click();
+    await page.waitForSelector('#findings li:nth-child(12) details[open]');
+    check(await page.evaluate(() => window.scrollY), 0);
+    check(await page.locator('#findings li:nth-child(12)').textContent().then((it) => it.includes('line 12')), true);
+    await done();
+    const name = '%_ZN7cutlass4gemm6kernel12DefaultGemmIfLi4E_tmp';
+    const long = await opened(fragment({ text: `vadd4.u32.u32.u32 d, ${name}0, ${name}1, ${name}2;` }), { width: 390 });
+    check(await long.page.evaluate(() => document.documentElement.scrollWidth), 390);
+    await long.page.locator('#fix').click();
+    await says(long.page, '#status', /No finding has a safe fix/);
+    check(await long.page.locator('#status').evaluate((it) => it.getBoundingClientRect().bottom <= window.innerHeight), true);
+    await long.page.locator('.cm-content').press('Enter');
+    await says(long.page, '#status', /^$/);
+    await long.done();
+}
+
+async function hosts() {
+    const { page, done } = await opened('');
+    for (const [name, word] of [['asm in CUDA', 'vmax4'], ['asm in Triton', 'vavrg4']]) {
+        await page.selectOption('#example', name);
+        const inString = page.locator('.cm-line .tok-keyword').getByText(word);
+        const own = await inString.evaluate((it) => getComputedStyle(it).color);
+        check(own !== await page.locator('.tok-string').first().evaluate((it) => getComputedStyle(it).color), true, name);
+    }
+    // Undoing does not lead to the text of another language.
+    await page.locator('.cm-content').press('ControlOrMeta+z');
+    check((await content(page)).startsWith('import triton'), true);
+    // PTX that is read as Python.
+    await page.locator('.cm-content').press('ControlOrMeta+a');
+    await page.keyboard.insertText('.version 8.5\n.target sm_90\n');
+    await page.getByRole('button', { name: 'Read it as PTX' }).click();
+    await page.waitForFunction(() => document.querySelector('#language').value === 'ptx');
+    await page.waitForSelector('#other', { state: 'hidden' });
+    await done();
+}
+
+/** The buttons of a finding are its own, and are for the text as it is. */
+async function neighbours() {
+    const { page, done } = await opened(fragment({ text: 'vadd.u32.u32.u32.add.sat d, a, b, c;\n' }));
+    check(await findings(page, 2), ['warning V501', 'warning V401']);
+    for (const [number, code] of [[1, 'V501'], [2, 'V401']]) {
+        const details = page.locator(`#findings li:nth-child(${number}) details`);
+        await details.evaluate((it) => { it.open = true; });
+        await details.getByText(`Ignore ${code}`).first().waitFor();
+        check(await details.locator('.preferred').count(), number - 1);
+        check(await details.getByText('Ignore').count(), 2);
+    }
+    // The comment goes to where the line ends now.
+    await page.locator('.cm-content').press('ControlOrMeta+Home');
+    await page.keyboard.press('End');
+    await page.keyboard.insertText(' vmin4.u32.u32.u32 d, a, b, c;');
+    await says(page, '.cm-content', /vmin4/);
+    await page.getByText(/^Ignore V401 .* here$/).click();
+    await findings(page, 1);
+    check((await content(page)).startsWith('vadd.u32.u32.u32.add.sat d, a, b, c; vmin4.u32.u32.u32 d, a, b, c; //'), true);
+    await done();
+}
+
+/** In a large text, keys wait for no answer, and questions do not pile up. */
+async function queues() {
+    const count = () => {
+        const waiting = new Set();
+        window.most = 0;
+        window.Worker = class extends Worker {
+            constructor(...values) {
+                super(...values);
+                this.addEventListener('message', ({ data }) => {
+                    data.messages?.forEach((it) => waiting.delete(JSON.parse(it).id));
+                });
+            }
+
+            postMessage(asked) {
+                if (asked.method === 'textDocument/diagnostic') {
+                    waiting.add(JSON.parse(asked.message).id);
+                    window.most = Math.max(window.most, waiting.size);
+                }
+                super.postMessage(asked);
+            }
+        };
+    };
+    const z = deflateRawSync('// nothing\n'.repeat(150_000)).toString('base64url');
+    const { page, done } = await opened(`#z=${z}`, { prepare: (it) => it.addInitScript(count) });
+    await page.locator('.cm-content').press('ControlOrMeta+Home');
+    await page.keyboard.type('vadd4.sat.u32.u32.u32 d, a, b, c;');
+    await findings(page, 1);
+    check(await page.evaluate(() => window.most), 1);
+    await done();
+}
+
+/** A button that cannot do its work says why. */
+async function refusals() {
+    const refuse = () => Object.defineProperty(navigator, 'clipboard', { value: undefined });
+    const prepare = (page) => page.addInitScript(refuse);
+    const { page, done } = await opened(fragment({ text: '.version 8.5\n.func f(){ {', tab: 'program' }), { prepare });
+    await page.locator('#format').click();
+    await says(page, '#status', /syntax error/);
+    await page.locator('#share').click();
+    check(await page.locator('#status input').inputValue(), page.url());
+    await page.selectOption('#example', { index: 1 });
+    await says(page, '#status', /^$/);
+    await page.getByRole('tab', { name: 'Program' }).click();
+    await page.locator('.copy').click();
+    await says(page, '.copy', /It is selected/);
+    check(await page.evaluate(() => getSelection().toString().includes('vadd4')), true);
+    await done();
+}
+
+/** A file that cannot be loaded is no bug, and may come later. */
+async function downloads() {
+    const answers = (file, status) => (page) => page.context().route(file, (route) => (
+        status ? route.fulfill({ status }) : route.continue()
+    ));
+    for (const file of ['**/*.wasm', '**/costs*']) {
+        const page = await chromium.newPage();
+        await answers(file, 404)(page);
+        await page.goto(`${url}#text=vavrg4.u32.u32.u32 d, a, b, c;&tab=ptx`);
+        await says(page, '#status', /could not be loaded/);
+        await answers(file)(page);
+        await page.getByRole('button', { name: 'Retry' }).click();
+        await says(page, '#panel-ptx', /lop3/);
+        await says(page, '#findings-title', /^No findings/);
+        await page.context().close();
+    }
 }
 
 async function formats() {
@@ -260,7 +468,23 @@ async function links() {
     check(await again.getByRole('tab', { selected: true }).textContent(), 'LLVM IR');
     await again.getByRole('tab', { name: 'Lanes' }).click();
     check(await again.inputValue('.inputs [name=b]'), '7');
+    // A text that no address can keep.
+    await again.locator('.cm-content').press('ControlOrMeta+a');
+    await again.evaluate((pasted) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData('text/plain', pasted);
+        document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    }, '// long\n'.repeat(30_000));
+    await says(again, '#status', /too long for the address/);
+    check(new URL(again.url()).hash, '');
     await other.done();
+    // What a link names and the page does not have.
+    const strange = await opened(fragment({ text: 'vadd4.u32.u32.u32 d, a, b, c;', tab: 'llvm', architecture: 'sparc', target: 'foo', language: 'rust' }));
+    await says(strange.page, '#panel-llvm', /define/);
+    await strange.done();
+    const bomb = await opened(`#z=${deflateRawSync(Buffer.alloc(8e6, 120)).toString('base64url')}`);
+    check(/damaged/.test(await bomb.page.textContent('#status')), true);
+    await bomb.done();
     // A damaged link, and a text that would run a script if the page inserted it as HTML.
     const damaged = await opened('#z=AAAA');
     check(/damaged/.test(await damaged.page.textContent('#status')), true);
@@ -274,9 +498,13 @@ async function links() {
     await cuda.done();
 }
 
+const PARTS = [
+    fixes, replaces, leftovers, phones, hosts, neighbours, queues, refusals, downloads, formats, hovers, files, links, lanes,
+    examples,
+];
 try {
     const only = options.includes('--only') ? options[options.indexOf('--only') + 1].split(',') : undefined;
-    for (const part of [fixes, formats, hovers, files, links, lanes, examples].filter(({ name }) => only?.includes(name) ?? true)) {
+    for (const part of PARTS.filter(({ name }) => only?.includes(name) ?? true)) {
         const start = performance.now();
         await part();
         console.log(`${part.name}: ${((performance.now() - start) / 1000).toFixed(1)} s`);

@@ -3,7 +3,8 @@
 
 const host = acquireVsCodeApi();
 const instruction = document.getElementById('instruction');
-const values = {};
+// The name of a register may be that of a property of objects.
+const values = Object.create(null);
 let asked = 0;
 
 function ask() {

@@ -11,14 +11,6 @@ const run = promisify(execFile);
 
 const EXAMPLE = 'vadd4.u32.u32.u32 d, a, b, c;';
 
-/** The instruction at a column of a line, or else its first one, without the escapes of `asm`. */
-function instructionIn(line, column) {
-    const all = [...line.matchAll(/(?<![\w.$%])v[a-z]+[24]?\.[^;"]*;/g)];
-    const here = all.find(({ index, 0: text }) => index <= column && column <= index + text.length);
-    const found = here ?? all[0];
-    return found?.[0].replaceAll('%%', '%').replace(/%\[(\w+)\]/g, '%$1');
-}
-
 /** The lanes of a word, the highest first. */
 function lanesOf(word, width, signed) {
     const letter = { 8: 'b', 16: 'h', 32: '' }[width];
@@ -33,12 +25,18 @@ function lanesOf(word, width, signed) {
 
 /** A value as `vptx eval` takes it, as an unsigned word; NaN for other texts. */
 function wordOf(text) {
-    const value = Number(text.replaceAll('_', '') || NaN);
+    const number = /^(-?)(0x[\da-f]+|0b[01]+|0o[0-7]+|\d+)$/i.exec(text.trim().replaceAll('_', ''));
+    const value = number ? Number(`${number[1]}1`) * Number(number[2]) : NaN;
     const fits = Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 32;
     return fits ? value >>> 0 : NaN;
 }
 
-/** The registers of an instruction by operand, with the width and the sign of their lanes. */
+/** A number of PTX as JavaScript writes it. */
+function valueOf(literal) {
+    return literal.replace(/U$/, '').replace(/^-?0(?=\d)/, '$&o');
+}
+
+/** The registers and literals of an instruction by operand, with the width and the sign of their lanes. */
 function operandsOf(instruction) {
     const parts = /^\s*(?:@\S+\s+)?([a-z]+)([24]?)\.(\S+)\s+([^;]*)/.exec(instruction);
     if (!parts) {
@@ -54,7 +52,7 @@ function operandsOf(instruction) {
         return {
             role: 'dabc'[at],
             name,
-            literal: /^\d/.test(name) ? minus + name : undefined,
+            literal: /^[\d(~!-]/.test(name) ? minus + name : undefined,
             width: lanes ?? 32,
             signed: [ofResult, ofA, ofB, ofResult][at] === 's32',
         };
@@ -107,9 +105,10 @@ async function resultsOf(program, instruction, inputs, signed) {
 /** What the panel shows for an instruction and the values of its registers by name. */
 async function answer(program, instruction, values) {
     const [result, ...found] = operandsOf(instruction);
+    const valueFor = (name) => (Object.hasOwn(values, name) ? values[name] : '0');
     const names = new Set(found.filter(({ literal }) => !literal).map(({ name }) => name));
     const inputs = [...names]
-        .map((name) => [name, values[name] ?? '0'])
+        .map((name) => [name, valueFor(name)])
         .filter(([, value]) => value.trim())
         .map(([name, value]) => `${name}=${value.trim()}`);
     const shown = { name: result?.name ?? '', rows: [], trace: '', error: '' };
@@ -122,8 +121,8 @@ async function answer(program, instruction, values) {
         shown.error = error.message;
     }
     shown.sources = found.map(({ role, name, literal, width, signed }) => {
-        const value = literal ?? values[name] ?? '0';
-        const word = wordOf(value);
+        const value = literal ?? valueFor(name);
+        const word = wordOf(literal ? valueOf(literal) : value);
         // A merged or accumulated source is cut like the result.
         const own = role === 'c' ? ofResult ?? width : width;
         const lanes = isNaN(word) ? [] : lanesOf(word, own, signed);
@@ -162,17 +161,16 @@ function page(webview, folder) {
 
 /** One panel, which is made when it is first needed. */
 class Evaluations {
-    constructor(context, program) {
+    constructor(context, program, instructionHere) {
         this.folder = vscode.Uri.joinPath(context.extensionUri, 'dist');
         this.program = program;
+        this.instructionHere = instructionHere;
         this.panel = undefined;
     }
 
     /** Shows the panel with the instruction at the cursor. */
-    show() {
-        const editor = vscode.window.activeTextEditor;
-        const at = editor?.selection.active;
-        const found = editor && instructionIn(editor.document.lineAt(at.line).text, at.character);
+    async show() {
+        const found = await this.instructionHere();
         if (this.panel) {
             this.panel.reveal();
             // If there is no instruction at the cursor, the one that the user typed stays.

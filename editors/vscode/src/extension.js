@@ -8,7 +8,12 @@ const vscode = require('vscode');
 const { LanguageClient, State } = require('vscode-languageclient/node');
 const { Evaluations } = require('./evaluation');
 
-const LANGUAGES = ['ptx', 'cuda-cpp', 'cuda', 'cpp', 'c', 'opencl'];
+const LANGUAGES = [
+    'ptx', 'cuda-cpp', 'cuda', 'cpp', 'c', 'opencl', 'python', 'rust', 'julia', 'mojo', 'zig',
+];
+
+/** The lines in which an instruction at the cursor may end. */
+const LINES = 10;
 
 /** Options of the server; those that are not set are left out. */
 const OPTIONS = [
@@ -165,6 +170,32 @@ async function showProgram(pages) {
     }
 }
 
+/** The legal instruction at the cursor, or else the first one that starts in its line. */
+async function instructionHere() {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || !client) {
+        return undefined;
+    }
+    const { textDocument, position } = client.code2ProtocolConverter.asTextDocumentPositionParams(
+        editor.document,
+        editor.selection.active,
+    );
+    const { line, character } = position;
+    const range = { start: { line, character: 0 }, end: { line: line + LINES, character: 0 } };
+    try {
+        const all = await client.sendRequest('workspace/executeCommand', {
+            command: 'vptx.instructions',
+            arguments: [{ textDocument, range }],
+        });
+        const own = all.filter((it) => it.range.start.line <= line);
+        const isAfter = ({ range: { end } }) => end.line > line || end.character >= character;
+        return (own.find(isAfter) ?? own[0])?.text;
+    } catch {
+        // The panel works without a server.
+        return undefined;
+    }
+}
+
 async function explain(pages) {
     const code = await vscode.window.showInputBox({ prompt: 'A code, such as V501' });
     if (code && client) {
@@ -183,7 +214,7 @@ async function activate(context) {
     status.command = { command: 'vptx.restart', title: 'Restart' };
     show(State.Starting);
     const pages = new Pages();
-    const evaluations = new Evaluations(context, () => program(context));
+    const evaluations = new Evaluations(context, () => program(context), instructionHere);
     const command = (name, run) => vscode.commands.registerCommand(name, run);
     context.subscriptions.push(
         status,
