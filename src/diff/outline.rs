@@ -241,20 +241,23 @@ impl<'s> Outline<'s> {
         self.name(name).span.text(self.source())
     }
 
-    /// The names of a statement by base and number, for statements that may have many names, such
-    /// as lists of labels.
+    /// The names of a statement by spelling, and by base and number, for statements that may have
+    /// many names, such as lists of labels.
     pub(super) fn spellings(&self, statement: &Statement) -> Map<(&'s str, &'s str), NameId> {
         let mut names = Map::default();
         for name in self.holes(statement) {
-            names.entry(numbered(self.name_text(*name))).or_insert(*name);
+            let text = self.name_text(*name);
+            names.entry(numbered(text)).or_insert(*name);
+            names.insert((text, ""), *name);
         }
         names
     }
 
     /// The name with a spelling, for statements that have few names.
     pub(super) fn named(&self, statement: &Statement, text: &str) -> Option<NameId> {
-        let mut holes = self.holes(statement).iter();
-        holes.find(|name| is_one_register(self.name_text(**name), text)).copied()
+        let holes = self.holes(statement).iter().copied();
+        let same = holes.clone().find(|name| self.name_text(*name) == text);
+        same.or_else(|| holes.clone().find(|name| is_one_register(self.name_text(*name), text)))
     }
 
     /// The video instruction that a statement is, if any.

@@ -73,7 +73,8 @@ fn written<'s>(
             text.push(' ');
         }
         let is_name = token.kind() == TokenKind::Ident && mnemonic != Some(token.span());
-        match names.get(&numbered(own)).filter(|_| is_name) {
+        let id = names.get(&(own, "")).or_else(|| names.get(&numbered(own)));
+        match id.filter(|_| is_name) {
             Some(id) => text.push_str(&name(*id)),
             None => text.push_str(own),
         }

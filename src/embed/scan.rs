@@ -87,8 +87,8 @@ pub enum SkipReason {
     Directive,
     /// It is under `#if 0`.
     Disabled,
-    /// The compiler writes an operand into the text: nvcc's constraint `C`, or a number (`n`) that
-    /// is a part of a word or of an expression, such as `%1.b%2` and `%2+1`.
+    /// The compiler writes an operand into the text: nvcc's constraint `C`, or a number (`n`, `i`,
+    /// or Rust's `const`) that is a part of a word or of an expression, as in `%1.b%2` and `%2+1`.
     Pasted,
     /// The text is computed when the program runs: an f-string, `%`, `.format` and so on.
     Computed,

@@ -11,6 +11,7 @@
 //!   digit, as in `%r1`, is an error.
 //! - nvcc 13.5 does not support `%[name]`; clang does.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::UNKNOWN;
@@ -758,11 +759,11 @@ pub(super) fn expand<'a>(
     }
 
     let (mut unknown_at, mut joined) = (Vec::new(), Vec::new());
+    let code = without_comments(&mapped.text);
     // References come in order, so each bracket is read once.
     let (mut read, mut is_open) = (0, false);
-    let text = mapped.text.as_bytes();
     let mut is_address = |span: Span| {
-        let brackets = text[read..span.start as usize].iter().rfind(|it| b"[];".contains(it));
+        let brackets = code[read..span.start as usize].iter().rfind(|it| b"[];".contains(it));
         is_open = brackets.map_or(is_open, |&last| last == b'[');
         read = span.start as usize;
         is_open
@@ -782,8 +783,8 @@ pub(super) fn expand<'a>(
                 let span = Span::new(start, start + placeholders[index].len() as u32);
                 if index >= operands.len() {
                     unknown_at.push((index - operands.len(), span));
-                } else if is_in_word(&mapped.text, span)
-                    || is_in_expression(&mapped.text, span) && !is_address(span)
+                } else if is_in_word(&code, span)
+                    || is_in_expression(&code, span) && !is_address(span)
                 {
                     joined.push(index);
                 }
@@ -820,25 +821,49 @@ pub(super) fn expand<'a>(
     Expanded { names, mapped, placeholders, unknown, unknown_at, joined, spelling }
 }
 
+/// The bytes of a text, with blanks in the place of comments.
+fn without_comments(text: &str) -> Cow<'_, [u8]> {
+    let mut code = Cow::Borrowed(text.as_bytes());
+    let mut at = 0;
+    while let Some(start) = memchr::memchr(b'/', &text.as_bytes()[at..]).map(|next| at + next) {
+        let rest = &text[start..];
+        let len = match rest.as_bytes() {
+            [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| 2 + end + 2),
+            _ => {
+                at = start + 1;
+                continue;
+            }
+        };
+        code.to_mut()[start..start + len].fill(b' ');
+        at = start + len;
+    }
+    code
+}
+
 /// Whether a number in this place would be a part of a word.
-fn is_in_word(text: &str, span: Span) -> bool {
-    let (before, after) = text.as_bytes().split_at(span.start as usize);
+fn is_in_word(code: &[u8], span: Span) -> bool {
+    let (before, after) = code.split_at(span.start as usize);
     let before = before.last().is_some_and(|&byte| is_word(byte) || matches!(byte, b'.' | b'%'));
     before || after.get(span.len() as usize).is_some_and(|&byte| is_word(byte))
 }
 
-/// Whether a number in this place would be a part of an expression. A negation is none, and a `/`
-/// may belong to a comment.
-fn is_in_expression(text: &str, span: Span) -> bool {
-    let (before, after) = text.as_bytes().split_at(span.start as usize);
-    let after = after[span.len() as usize..].trim_ascii_start();
-    matches!(
-        before.trim_ascii_end(),
-        [.., b'+' | b'*' | b'&' | b'|' | b'^' | b'?' | b'~'] | [.., b'<', b'<'] | [.., b'>', b'>']
-    ) || matches!(
-        after,
-        [b'+' | b'-' | b'*' | b'&' | b'|' | b'^' | b'?', ..] | [b'<', b'<', ..] | [b'>', b'>', ..]
-    )
+/// Whether a number in this place would be a part of an expression, or the length of a range. A
+/// number with a sign is none.
+fn is_in_expression(code: &[u8], span: Span) -> bool {
+    let (before, after) = code.split_at(span.start as usize);
+    let (before, after) =
+        (before.trim_ascii_end(), after[span.len() as usize..].trim_ascii_start());
+    let is_operator = |byte: &u8| b"+*/&|^?:=<>%".contains(byte);
+    let is_subtracted = match before {
+        [left @ .., b'-'] => {
+            left.trim_ascii_end().last().is_some_and(|&byte| is_word(byte) || byte == b')')
+        }
+        _ => false,
+    };
+    is_subtracted
+        || before.last().is_some_and(|byte| is_operator(byte) || *byte == b'~')
+        || after.first().is_some_and(|byte| is_operator(byte) || matches!(byte, b'-' | b'!'))
 }
 
 /// Words of the text that start with the sigil and are no placeholder.

@@ -116,6 +116,60 @@ impl<'t> Flow<'t> {
         effects::is_known(self.function.statement().tree().source(), &self.instruction(number))
     }
 
+    /// The registers, and the parameters in registers, that are live at the end of each block: the
+    /// answers of [`Graph::is_live_after`] behind the last instruction.
+    ///
+    /// Takes time and memory in proportion to the edges and blocks in all live ranges. To know what
+    /// is live inside of a block, go through its [accesses](Graph::accesses) backwards.
+    ///
+    /// `names` must come from the same tree.
+    pub fn live_out(&self, names: &Names) -> Vec<Vec<Meaning>> {
+        let mut live: Vec<Vec<Meaning>> = vec![Vec::new(); self.blocks.len()];
+        let source = self.function.statement().tree().source();
+        let meaning_of = |number: &u32| self.accesses[*number as usize].meaning;
+        let groups = self.by_meaning.chunk_by(|a, b| meaning_of(a) == meaning_of(b));
+        let returned =
+            self.results.iter().filter(|it| self.instructions_with(**it).next().is_none());
+        for meaning in groups.map(|accesses| meaning_of(&accesses[0])).chain(returned.copied()) {
+            let symbol = names.symbol(meaning.symbol());
+            let is_register = match symbol.kind {
+                SymbolKind::Register => true,
+                SymbolKind::Parameter => symbol.space.is_some_and(|it| it.text(source) == ".reg"),
+                _ => false,
+            };
+            if !is_register {
+                continue;
+            }
+            // For each block that uses the register: whether it reads the value from before, and
+            // whether it overwrites that.
+            let mut uses: Map<usize, (bool, bool)> = Map::default();
+            for at in self.instructions_with(meaning) {
+                let effect = self.effect(at, meaning);
+                let (reads, defines) = uses.entry(self.block_of(at)).or_default();
+                *reads |= effect.reads && !*defines;
+                *defines |= effect.defines;
+            }
+            let passes = |block: usize| uses.get(&block).is_none_or(|(_, defines)| !defines);
+            let mut open: Vec<usize> =
+                uses.iter().filter(|(_, (reads, _))| *reads).map(|(block, _)| *block).collect();
+            if self.results.contains(&meaning) {
+                for block in (0..live.len()).filter(|block| self.ends[*block]) {
+                    live[block].push(meaning);
+                    open.extend(passes(block).then_some(block));
+                }
+            }
+            while let Some(block) = open.pop() {
+                for &before in &self.blocks[block].predecessors {
+                    if live[before].last() != Some(&meaning) {
+                        live[before].push(meaning);
+                        open.extend(passes(before).then_some(before));
+                    }
+                }
+            }
+        }
+        live
+    }
+
     /// The graph, without the instructions' text.
     pub fn into_graph(self) -> Graph {
         self.graph
@@ -195,9 +249,7 @@ impl Graph {
 
     /// The instructions that use a name, in the order of the text.
     pub fn instructions_with(&self, meaning: Meaning) -> impl Iterator<Item = usize> {
-        self.with_meaning(meaning, &self.by_meaning)
-            .iter()
-            .map(|number| self.instruction_of(*number))
+        self.instructions_of(self.with_meaning(meaning, &self.by_meaning))
     }
 
     /// The definitions whose values a register may hold just before an instruction runs. Each call
@@ -291,7 +343,7 @@ impl Graph {
     }
 
     /// Whether some instruction, or the caller, may read the value that a register has after an
-    /// instruction. Each call searches the graph: [`Graph::live_out`] answers for all registers.
+    /// instruction. Each call searches the graph: [`Flow::live_out`] answers for all registers.
     pub fn is_live_after(&self, instruction: usize, meaning: Meaning) -> bool {
         let mut is_live = false;
         self.search_readers(usize::MAX, instruction, meaning, |_| {
@@ -299,52 +351,6 @@ impl Graph {
             false
         });
         is_live
-    }
-
-    /// The registers, and the parameters in registers, that are live at the end of each block, in
-    /// no particular order: the answers of [`Graph::is_live_after`] behind the last instruction.
-    ///
-    /// Takes time and memory in proportion to the length of all live ranges, in blocks. To know
-    /// what is live inside of a block, go through its [accesses](Graph::accesses) backwards.
-    ///
-    /// `names` must come from the same tree.
-    pub fn live_out(&self, names: &Names) -> Vec<Vec<Meaning>> {
-        let mut live: Vec<Vec<Meaning>> = vec![Vec::new(); self.blocks.len()];
-        let meaning_of = |number: &u32| self.accesses[*number as usize].meaning;
-        for accesses in self.by_meaning.chunk_by(|a, b| meaning_of(a) == meaning_of(b)) {
-            let meaning = meaning_of(&accesses[0]);
-            let kind = names.symbol(meaning.symbol()).kind;
-            if !matches!(kind, SymbolKind::Register | SymbolKind::Parameter) {
-                continue;
-            }
-            // The first use in each block that uses the register: whether it reads the value from
-            // before, and whether the block overwrites that.
-            let mut uses: Map<usize, (bool, bool)> = Map::default();
-            for at in accesses.iter().map(|number| self.instruction_of(*number)) {
-                let effect = self.effect(at, meaning);
-                let (reads, defines) = uses.entry(self.block_of(at)).or_default();
-                *reads |= effect.reads && !*defines;
-                *defines |= effect.defines;
-            }
-            let passes = |block: usize| uses.get(&block).is_none_or(|(_, defines)| !defines);
-            let mut open: Vec<usize> =
-                uses.iter().filter(|(_, (reads, _))| *reads).map(|(block, _)| *block).collect();
-            if self.results.contains(&meaning) {
-                for block in (0..live.len()).filter(|block| self.ends[*block]) {
-                    live[block].push(meaning);
-                    open.extend(passes(block).then_some(block));
-                }
-            }
-            while let Some(block) = open.pop() {
-                for &before in &self.blocks[block].predecessors {
-                    if live[before].last() != Some(&meaning) {
-                        live[before].push(meaning);
-                        open.extend(passes(before).then_some(before));
-                    }
-                }
-            }
-        }
-        live
     }
 
     /// Hands the readers of a value to `found` until it returns false. `None` if the search passes
@@ -408,7 +414,17 @@ impl Graph {
             let bound = self.starts[bound];
             accesses.partition_point(|number| *number < bound)
         });
-        accesses[start..end.max(start)].iter().map(|number| self.instruction_of(*number))
+        self.instructions_of(&accesses[start..end.max(start)])
+    }
+
+    /// The instructions of some accesses to one name. One that has the name several times counts
+    /// once.
+    fn instructions_of(&self, accesses: &[u32]) -> impl DoubleEndedIterator<Item = usize> {
+        let is_first = |at: &usize| {
+            let own = self.instruction_of(accesses[*at]);
+            at.checked_sub(1).is_none_or(|before| self.instruction_of(accesses[before]) != own)
+        };
+        (0..accesses.len()).filter(is_first).map(|at| self.instruction_of(accesses[at]))
     }
 
     fn instruction_of(&self, access: u32) -> usize {

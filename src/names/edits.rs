@@ -25,8 +25,8 @@ impl Edits<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the text is not a name, if it cannot be the name of a range, if the text that is edited
-    /// has the name already, or if a place is edited already.
+    /// If the text is not a name, if it cannot be the name of a range, if the text that is edited or
+    /// an earlier edit has the name already, in any scope, or if a place is edited already.
     ///
     /// # Panics
     /// If the symbol belongs to another text.

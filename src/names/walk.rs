@@ -8,7 +8,7 @@ use crate::hash::{Map, Set};
 use crate::source::Span;
 use crate::syntax::{
     Context, Declaration, Directive, DirectiveKind, ErrorKind, Function, Statement, StatementKind,
-    Statements, SymbolKind as DeclaredKind, Token, TokenKind, Tree,
+    Statements, SymbolKind as DeclaredKind, Token, TokenKind, Tree, register_number,
 };
 
 /// The words of a declaration that make a variable known to other modules. ptxas exports all
@@ -384,6 +384,11 @@ impl<'t> Walker<'t> {
                 self.names.uses[number as usize].meaning = Some(meaning);
             }
         }
+        // A label of a block around wins only if it stands before this block, or if no label there
+        // does.
+        for uses in own.waiting.values_mut() {
+            uses.retain(|number| self.names.uses[*number as usize].meaning.is_none());
+        }
         let outer = &mut self.innermost().waiting;
         // The shorter list is moved.
         if outer.len() < own.waiting.len() {
@@ -417,7 +422,9 @@ impl<'t> Walker<'t> {
 
     /// Whether the innermost scope declares a range with this name.
     fn is_range(&mut self, base: &str) -> bool {
-        self.in_scope(&format!("{base}0")).is_some_and(|it| it.count.is_some())
+        let source = self.source;
+        let first = self.in_scope(&format!("{base}0"));
+        first.is_some_and(|it| it.count.is_some() && it.name.text(source) == base)
     }
 
     /// Whether the innermost scope declares a name alone that a new range would give to a register.
@@ -579,17 +586,11 @@ impl<'t> Walker<'t> {
     }
 }
 
-/// A name without the digits at its end, and their number, if there are any.
+/// A name without the digits at its end, and the number of its register, if there are any.
 fn split(name: &str) -> (&str, Option<u64>) {
     let count = name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let (base, digits) = name.split_at(name.len() - count);
-    let number = match count {
-        0 => None,
-        // A number of up to 19 digits fits into 64 bits.
-        1..20 => Some(digits.bytes().fold(0, |all, digit| all * 10 + u64::from(digit - b'0'))),
-        _ => digits.parse().ok(),
-    };
-    (base, number)
+    (base, register_number(digits).map(u64::from))
 }
 
 /// Whether the number at the end of a name has no leading zero: ptxas takes `%r<10>` after a

@@ -231,7 +231,8 @@ impl<'s> Writer<'s> {
         let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
         self.column = piece.text.len() - last;
         if piece.kind == PieceKind::BLOCK_COMMENT {
-            let text = piece.text.replace("\r\n", "\n").replace('\n', self.newline);
+            let lines = piece.text.split('\n').map(|line| line.trim_end_matches('\r'));
+            let text = lines.collect::<Vec<_>>().join(self.newline);
             if text != piece.text {
                 return self.text(&text);
             }

@@ -59,6 +59,6 @@ pub(crate) use reader::read_part;
 pub use reader::{
     Handler, Problem, ProblemKind, WantedStatement, read, read_in, read_plainly, statement_tokens,
 };
-pub(crate) use scope::Gates;
 #[doc(hidden)]
 pub use scope::{Context, Symbol};
+pub(crate) use scope::{Gates, register_number};

@@ -160,7 +160,7 @@ impl<'s> Context<'s> {
         let exact = self.names.get(name).map(|&at| &self.entries[at as usize]);
         let range = self.resolve_range(name);
         let found = match (exact, range) {
-            (Some(exact), Some(range)) if range.depth > exact.depth => range,
+            (Some(exact), Some(range)) if range.depth >= exact.depth => range,
             (Some(entry), _) | (None, Some(entry)) => entry,
             (None, None) => return None,
         };
@@ -172,8 +172,8 @@ impl<'s> Context<'s> {
     fn resolve_range(&self, name: &str) -> Option<&Entry<'s>> {
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let at = *self.ranges.get(base)?;
-        let number: u64 = name.get(base.len()..)?.parse().ok()?;
-        self.first_wider(at, number).map(|at| &self.entries[at as usize])
+        let number = register_number(name.get(base.len()..)?)?;
+        self.first_wider(at, number.into()).map(|at| &self.entries[at as usize])
     }
 
     /// The innermost range with a count above `number`, from `at` outwards.
@@ -318,6 +318,14 @@ impl<'s> Context<'s> {
         }
         true
     }
+}
+
+/// The number of a register, by its digits. ptxas keeps the lowest 32 bits. `None` without digits.
+pub(crate) fn register_number(digits: &str) -> Option<u32> {
+    let number = digits
+        .bytes()
+        .fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')));
+    (!digits.is_empty()).then_some(number)
 }
 
 #[cfg(test)]

@@ -131,6 +131,22 @@ fn elements_of_vector_registers_are_told_apart() {
     }
 }
 
+/// Names mean what they mean to ptxas 13.5: the registers of a range hide what has their name in the
+/// same scope, numbers count modulo 2^32, and a label of a block around counts if it stands before.
+#[test]
+fn writes_by_other_names_count() {
+    for moves in [
+        "mov.u32 %r5, 64; %r05: mov.u32 %r05, a;",
+        "{ .reg .b32 %q04, %q<9>; mov.u32 %q4, 64; mov.u32 %q04, a; mov.u32 %r5, %q4; }",
+        "mov.u32 %r5, 64; mov.u32 %r4294967301, a;",
+        "mov.u32 %r5, 64; bra S; A: mov.u32 %r5, a; bra E; S: { { bra A; } A: } E:",
+    ] {
+        assert!(reads_b(&format!("{moves}\n{ADD}")), "{moves}");
+    }
+    let inner = "mov.u32 %r5, 64; bra S; A: mov.u32 %r5, a; bra E; S: { bra A; A: } E:";
+    assert!(!reads_b(&format!("{inner}\n{ADD}")), "{inner}");
+}
+
 /// ptxas computes with a known source itself. Where the sequence saves little on other values, the
 /// instruction stays, because the machine code would become longer: with ptxas 13.5, by 1 to 4
 /// instructions.

@@ -368,8 +368,19 @@ fn names_of_earlier_edits_are_taken() {
         assert_eq!(edits.rename_symbol(&names, symbol("b"), name), Err(taken(name)));
     }
     assert_eq!(edits.rename_symbol(&names, symbol("%r"), "%s"), Err(taken("%s")));
+    assert_eq!(edits.insert_before(add, ".func u(.reg .b32 v) { ret; }"), Ok(()));
+    assert_eq!(edits.rename_symbol(&names, symbol("b"), "v"), Err(taken("v")));
     // Blocks may declare a name again.
     edits.insert_after(add, "{ .reg .b32 u; }").expect("a block");
+
+    // A refused edit brings no names.
+    let mut edits = Edits::new(&tree);
+    edits.remove(add).expect("a statement");
+    assert!(edits.insert_before(add, ".reg .b32 t;").is_err());
+    edits.rename_symbol(&names, symbol("c"), "t").expect("a new name");
+    let mut edits = Edits::new(&tree);
+    edits.rename_symbol(&names, symbol("a"), "%t2").expect("a new name");
+    assert_eq!(edits.insert_before(add, ".reg .b32 %t<3>;"), Err(taken("%t")));
 
     let mut edits = Edits::new(&tree);
     edits.add_parameter(&f, ".reg .b32 d").expect("a parameter");

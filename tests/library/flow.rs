@@ -578,6 +578,28 @@ fn live_registers_of_blocks_are_live_after_their_last_instructions() {
     assert!(live > 1_000, "{live}");
 }
 
+/// Results count even if the body does not name them, and memory does not count.
+#[test]
+fn only_registers_are_live() {
+    for (text, expected) in [
+        (".func (.reg .b32 d) f() { ret; }", &[&["d"][..]][..]),
+        (".func (.param .b32 d) f() { ret; }", &[&[]]),
+        (
+            ".entry k(.param .u64 p) { .reg .pred q; .reg .b64 a; @q bra L; ld.param.u64 a, [p]; \
+             L: st.global.b64 [a], a; }",
+            &[&["a"], &["a"], &[]],
+        ),
+    ] {
+        let tree = syntax::parse(text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+        let name = |it: &Meaning| names.symbol(it.symbol()).name.text(text);
+        let live = flow.live_out(&names);
+        let found: Vec<Vec<&str>> = live.iter().map(|it| it.iter().map(name).collect()).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
 /// The caller reads the result at every place where the function may end: after the last
 /// instruction, at a `ret`, and at a `ret` with a guard.
 #[test]

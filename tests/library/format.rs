@@ -156,6 +156,8 @@ fn line_endings_are_apart_from_layout() {
             let expected = expected.replace('\n', "\r\n");
             assert_eq!(format(&text, &crlf).expect("a format"), expected);
             assert_eq!(format(&windows, &crlf).expect("a format"), expected);
+            let odd = windows.replace("\r\n b */", "\r\r\n b */");
+            assert_eq!(format(&odd, &crlf).expect("a format"), expected);
         }
     }
 }

@@ -606,7 +606,7 @@ vptx_status vptx_rewrite(struct vptx_string text,
                          struct vptx_error **error);
 
 // Ordinary PTX for one instruction: the cheapest on the target, with the declarations of its
-// registers.
+// registers. The status is VPTX_STATUS_UNAVAILABLE if `target` has no data.
 vptx_status vptx_to_ptx(const struct vptx_instruction *instruction,
                         struct vptx_string target,
                         uint32_t semantics,

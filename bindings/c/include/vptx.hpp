@@ -85,7 +85,7 @@ class Error : public std::runtime_error {
 public:
     Error(vptx_status status, vptx_error *error)
         : std::runtime_error(error ? std::string(view(vptx_error_message(error)))
-                                   : "the handle is NULL"),
+                                   : "an argument is NULL"),
           status_(status),
           error_(error, vptx_error_free)
     {

@@ -351,7 +351,7 @@ pub unsafe extern "C" fn vptx_rewrite(
 }
 
 /// Ordinary PTX for one instruction: the cheapest on the target, with the declarations of its
-/// registers.
+/// registers. The status is VPTX_STATUS_UNAVAILABLE if `target` has no data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vptx_to_ptx(
     instruction: Option<&Instruction>,

@@ -189,7 +189,9 @@ impl<'py> Argument<'py> {
 /// Whether numpy, if it is loaded, knows an array as a masked one.
 fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let modules = object.py().import("sys")?.getattr("modules")?;
-    match modules.cast::<PyDict>()?.get_item("numpy.ma")? {
+    let masked = modules.cast::<PyDict>()?.get_item("numpy.ma")?;
+    // `None` keeps a module from being loaded.
+    match masked.filter(|it| !it.is_none()) {
         Some(masked) => object.is_instance(&masked.getattr("MaskedArray")?),
         None => Ok(false),
     }

@@ -114,7 +114,8 @@ fn opened(path: &Path) -> io::Result<File> {
 
 /// An error of the system, with the name of the file.
 fn os_error(error: io::Error, path: &Bound<'_, PyAny>) -> PyErr {
-    let Some(number) = error.raw_os_error() else { return error.into() };
+    // The numbers of Windows are others than those of Python.
+    let Some(number) = error.raw_os_error().filter(|_| cfg!(unix)) else { return error.into() };
     let said = path.py().import("os").and_then(|os| os.call_method1("strerror", (number,)));
     match said {
         Ok(said) => PyOSError::new_err((number, said.unbind(), path.clone().unbind())),

@@ -165,8 +165,23 @@ pub(crate) struct Fix {
     applicability: &'static str,
     #[pyo3(get)]
     edits: Vec<Edit>,
-    /// The hash of the text that it belongs to, if that is known.
-    text: Option<u64>,
+    text: TextHash,
+}
+
+/// The hash of the text that a fix belongs to, if that is known. Findings are equal without it.
+#[derive(Clone, Copy)]
+struct TextHash(Option<u64>);
+
+impl PartialEq for TextHash {
+    fn eq(&self, _: &TextHash) -> bool {
+        true
+    }
+}
+
+impl Eq for TextHash {}
+
+impl Hash for TextHash {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 #[pymethods]
@@ -184,7 +199,7 @@ impl Fix {
         let applicability = found.ok_or_else(|| {
             PyValueError::new_err(format!("`{applicability}` is no applicability"))
         })?;
-        Ok(Fix { title, applicability, edits, text })
+        Ok(Fix { title, applicability, edits, text: TextHash(text) })
     }
 
     /// The text with the edits of this fix. The text must be the one that was checked: for several
@@ -198,13 +213,13 @@ impl Fix {
     }
 
     fn __getnewargs__(&self) -> (String, &'static str, Vec<Edit>, Option<u64>) {
-        (self.title.clone(), self.applicability, self.edits.clone(), self.text)
+        (self.title.clone(), self.applicability, self.edits.clone(), self.text.0)
     }
 }
 
-/// Makes fixes of findings about a text, all at once.
+/// Makes fixes of findings about a text, all at once. Equal insertions at one place are made once.
 ///
-/// Raises `ValueError` if a fix belongs to another text, or if two fixes change the same place.
+/// Raises `ValueError` if a fix belongs to another text, or if two fixes replace the same part.
 #[pyfunction]
 #[pyo3(signature = (text, fixes, /))]
 pub(crate) fn apply(py: Python<'_>, text: &str, fixes: Vec<Fix>) -> PyResult<String> {
@@ -213,7 +228,8 @@ pub(crate) fn apply(py: Python<'_>, text: &str, fixes: Vec<Fix>) -> PyResult<Str
 
 fn applied(text: &str, fixes: &[&Fix]) -> PyResult<String> {
     let hash = OnceCell::new();
-    let belongs = |fix: &&Fix| fix.text.is_none_or(|it| it == *hash.get_or_init(|| hash_of(text)));
+    let belongs =
+        |fix: &&Fix| fix.text.0.is_none_or(|it| it == *hash.get_or_init(|| hash_of(text)));
     if !fixes.iter().all(belongs) {
         return Err(PyValueError::new_err("the fix belongs to another text"));
     }
@@ -224,6 +240,7 @@ fn applied(text: &str, fixes: &[&Fix]) -> PyResult<String> {
     let mut edits: Vec<diagnostic::Edit> =
         fixes.iter().flat_map(|fix| &fix.edits).map(edit).collect();
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    edits.dedup_by(|one, other| one.span.is_empty() && one == other);
     diagnostic::apply(text, &edits)
         .map_err(|error| PyValueError::new_err(format!("the fixes do not fit the text: {error}")))
 }
@@ -380,7 +397,7 @@ pub(crate) fn findings(text: &str, path: Option<&str>, found: &[Diagnostic]) -> 
         title: fix.title.clone(),
         applicability: applicability_text(fix.applicability),
         edits: fix.edits.iter().map(edit).collect(),
-        text: Some(*hash.get_or_init(|| hash_of(text))),
+        text: TextHash(Some(*hash.get_or_init(|| hash_of(text)))),
     };
     let label = |span: vptx::source::Span, text: &str| Label {
         span: span.into(),

@@ -44,7 +44,8 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<St
 }
 
 /// Hands in the measured costs, the text of `src/backend/ptx/costs.txt`. Before that, no costs are
-/// known, and no rewriting depends on costs. Throws an error if the text is another one.
+/// known, and no rewriting depends on costs. Throws an error if the text cannot be that
+/// one.
 #[wasm_bindgen(js_name = loadCosts)]
 pub fn load_costs(text: String) -> Result<()> {
     #[cfg(target_family = "wasm")]

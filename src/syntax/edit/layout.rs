@@ -32,6 +32,12 @@ impl<'x> Inserted<'x> {
                 StatementKind::Declaration(it) => names.extend(
                     it.names().map(|it| (it.name().text(source).to_string(), it.count().is_some())),
                 ),
+                StatementKind::Function(it) => {
+                    let parameters = it.results().chain(it.parameters()).filter_map(|it| it.name());
+                    let parameters = parameters.map(|it| it.name());
+                    let own = it.name().into_iter().chain(parameters);
+                    names.extend(own.map(|name| (name.text(source).to_string(), false)));
+                }
                 StatementKind::Label(name) => names.push((name.text(source).to_string(), false)),
                 _ => {}
             }
@@ -167,7 +173,7 @@ pub(super) fn removed_modifier(source: &str, modifier: Span) -> Span {
 }
 
 /// The place for more parameters of a function, and their text.
-pub(super) fn parameters(function: &Function<'_>, new: &[String]) -> Option<(u32, String)> {
+pub(super) fn parameters(function: &Function<'_>, new: &[&str]) -> Option<(u32, String)> {
     let source = function.statement().tree().source();
     if new.is_empty() {
         return None;

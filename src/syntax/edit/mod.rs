@@ -107,7 +107,8 @@ enum Side {
 #[derive(Clone, Debug)]
 struct Additions<'t> {
     function: Function<'t>,
-    parameters: Vec<String>,
+    /// The new parameters, with their names.
+    parameters: Vec<(String, String)>,
     /// The names of the new registers, with their type.
     registers: Vec<(String, Vec<String>)>,
 }
@@ -213,8 +214,10 @@ impl<'t> Edits<'t> {
     /// If the text is not whole statements, or the statement is edited already.
     pub fn replace(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
-        let text = self.inserted(text)?;
+        let text = Inserted::new(text)?;
+        let declared = self.declared(&text)?;
         self.claim(statement.span())?;
+        self.added.extend(declared);
         let text = text.in_place_of(statement);
         self.change(statement.span(), Side::Part, text);
         Ok(())
@@ -240,8 +243,10 @@ impl<'t> Edits<'t> {
     /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_before(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
-        let text = self.inserted(text)?;
+        let text = Inserted::new(text)?;
+        let declared = self.declared(&text)?;
         self.anchor(statement.span())?;
+        self.added.extend(declared);
         let (place, text) = text.before(statement);
         self.change(Span::at(place), Side::Before, text);
         Ok(())
@@ -253,24 +258,26 @@ impl<'t> Edits<'t> {
     /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_after(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
         self.own(statement.tokens())?;
-        let text = self.inserted(text)?;
+        let text = Inserted::new(text)?;
+        let declared = self.declared(&text)?;
         self.anchor(statement.span())?;
+        self.added.extend(declared);
         let (place, text) = text.after(statement);
         self.change(Span::at(place), Side::After, text);
         Ok(())
     }
 
-    /// Reads text for insertion. Renaming must not have written the names that it declares.
-    fn inserted<'x>(&mut self, text: &'x str) -> Result<Inserted<'x>> {
-        let text = Inserted::new(text)?;
+    /// The names that inserted text declares. Renaming must not have written them.
+    fn declared(&self, text: &Inserted<'_>) -> Result<Vec<(String, bool)>> {
         let declared = text.declared();
-        if let Some((name, _)) = declared.iter().find(|(name, _)| self.renamed.has(name)) {
-            return Err(EditsError::Taken(name.clone()));
+        let is_taken = |(name, is_range): &&(String, bool)| match is_range {
+            true => self.renamed.has_numbered(name),
+            false => self.renamed.has(name),
+        };
+        match declared.iter().find(is_taken) {
+            Some((name, _)) => Err(EditsError::Taken(name.clone())),
+            None => Ok(declared),
         }
-        for (name, is_range) in declared {
-            self.added.add(&name, is_range);
-        }
-        Ok(text)
     }
 
     /// Replaces an operand, or an element of an operand, together with its sign and selector.
@@ -389,15 +396,15 @@ impl<'t> Edits<'t> {
     /// Writes another name at all given places.
     ///
     /// # Errors
-    /// If `name` is not a name, the text that is edited or an earlier edit has it already, a place
-    /// holds no name, or a place is edited already.
+    /// If `name` is not a name, the text that is edited or an earlier edit has it already, in any
+    /// scope, a place holds no name, or a place is edited already.
     pub fn rename(&mut self, places: impl IntoIterator<Item = Span>, name: &str) -> Result<()> {
         fit(words::is_name(name), EditedPart::Name, name)?;
         if self.words().has(name) || self.renamed.has(name) || self.added.has(name) {
             return Err(EditsError::Taken(name.into()));
         }
         self.rename_each(places.into_iter().map(|place| (place, name.into())).collect())?;
-        self.renamed.add(name, false);
+        self.renamed.extend([(name.to_string(), false)]);
         Ok(())
     }
 
@@ -416,7 +423,7 @@ impl<'t> Edits<'t> {
         }
         let named = |(place, number): (Span, String)| (place, format!("{name}{number}"));
         self.rename_each(places.into_iter().map(named).collect())?;
-        self.renamed.add(name, true);
+        self.renamed.extend([(name.to_string(), true)]);
         Ok(())
     }
 
@@ -446,7 +453,7 @@ impl<'t> Edits<'t> {
         let body = function.body().ok_or(EditsError::Missing(EditedPart::Body))?;
         self.anchor(body.span())?;
         let name = self.fresh("%vptx_");
-        self.added.add(&name, false);
+        self.added.extend([(name.clone(), false)]);
         let registers = &mut self.additions(*function).registers;
         match registers.iter_mut().find(|(known, _)| known == ty) {
             Some((_, names)) => names.push(name.clone()),
@@ -468,21 +475,20 @@ impl<'t> Edits<'t> {
     /// is removed or replaced or has no name.
     pub fn add_parameter(&mut self, function: &Function<'t>, text: &str) -> Result<()> {
         self.own(function.head())?;
-        let name = words::parameter(text);
-        fit(name.is_some(), EditedPart::Parameter, text)?;
-        let name = name.unwrap_or_default();
+        let unfit = || EditsError::Unfit { wanted: EditedPart::Parameter, text: text.into() };
+        let name = words::parameter(text).ok_or_else(unfit)?;
         let added = self.additions.get(&function.statement().span().start);
         let mut added = added.into_iter().flat_map(|it| &it.parameters);
         let own = function.parameters().chain(function.results()).filter_map(|it| it.name());
         let mut own = own.map(|it| it.name().text(self.tree.source()));
-        let is_taken = added.any(|it| words::parameter(it).as_ref() == Some(&name));
-        if is_taken || own.any(|it| it == name) || self.renamed.has(&name) {
+        let is_taken = added.any(|(other, _)| *other == name) || own.any(|it| it == name);
+        if is_taken || self.renamed.has(&name) {
             return Err(EditsError::Taken(name));
         }
         function.name().ok_or(EditsError::Missing(EditedPart::Name))?;
         self.anchor(function.statement().span())?;
-        self.additions(*function).parameters.push(text.into());
-        self.added.add(&name, false);
+        self.added.extend([(name.clone(), false)]);
+        self.additions(*function).parameters.push((name, text.into()));
         Ok(())
     }
 
@@ -519,7 +525,8 @@ impl<'t> Edits<'t> {
     /// Inserts the new parameters and registers of a function.
     fn add(&mut self, additions: &Additions<'t>) {
         let Additions { function, parameters, registers } = additions;
-        if let Some((place, text)) = layout::parameters(function, parameters) {
+        let parameters: Vec<&str> = parameters.iter().map(|(_, text)| &**text).collect();
+        if let Some((place, text)) = layout::parameters(function, &parameters) {
             self.change(Span::at(place), Side::Part, text);
         }
         let Some(body) = function.body().filter(|_| !registers.is_empty()) else { return };

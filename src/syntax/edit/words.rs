@@ -29,9 +29,7 @@ impl<'t> Identifiers<'t> {
 
     /// Whether the text has a name, perhaps as a register of a range.
     pub(super) fn has(&self, name: &str) -> bool {
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let mut stems = (stem.len()..name.len()).map(|end| &name[..end]);
-        self.0.contains_key(name) || stems.any(|stem| self.0.get(stem) == Some(&true))
+        self.0.contains_key(name) || stems(name).any(|stem| self.0.get(stem) == Some(&true))
     }
 
     /// Whether the text has a name, alone or with a number behind it.
@@ -61,24 +59,35 @@ impl<'t> Identifiers<'t> {
 pub(super) struct NewNames {
     all: Set<String>,
     /// Those of ranges of registers, without the numbers.
-    ranges: Vec<String>,
+    ranges: Set<String>,
 }
 
 impl NewNames {
-    pub(super) fn add(&mut self, name: &str, is_range: bool) {
-        self.all.insert(name.to_string());
-        self.ranges.extend(is_range.then(|| name.to_string()));
+    /// Adds names, each with whether it is that of a range.
+    pub(super) fn extend(&mut self, names: impl IntoIterator<Item = (String, bool)>) {
+        for (name, is_range) in names {
+            if is_range {
+                self.ranges.insert(name.clone());
+            }
+            self.all.insert(name);
+        }
     }
 
     /// Whether a name is among them, perhaps as a register of a range.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.all.contains(name) || self.ranges.iter().any(|range| is_numbered(name, range))
+        self.all.contains(name) || stems(name).any(|stem| self.ranges.contains(stem))
     }
 
     /// Whether a name is among them, alone or with a number behind it.
     pub(super) fn has_numbered(&self, name: &str) -> bool {
         self.all.iter().any(|it| is_numbered(it, name))
     }
+}
+
+/// The parts of a name before its last digits: names of ranges that may have it.
+fn stems(name: &str) -> impl Iterator<Item = &str> {
+    let first = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    (first..name.len()).map(|end| &name[..end])
 }
 
 /// Whether a word is a name, perhaps with a number behind it.
