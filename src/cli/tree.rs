@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use thiserror::Error;
 
 use super::outputs::ptx_bytes;
-use super::{FAILED, FOUND, Output, plain_output, trouble};
+use super::{FAILED, FOUND, plain_output, trouble};
 use crate::flow::Flow;
 use crate::names::Names;
 use crate::report::{tree, visible, visible_path};
@@ -113,7 +113,7 @@ impl Place {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments) -> io::Result<u8> {
     let is_stdin = arguments.path == Path::new("-");
     let input = if is_stdin { Input::Stdin } else { Input::File(arguments.path.clone()) };
     let bytes = match ptx_bytes(&input, arguments.language) {
@@ -132,20 +132,14 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             return Ok(FAILED);
         }
     };
+    // The output has no colours. JSON bypasses the stream, which may drop escapes.
+    let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
     match (arguments.flow, arguments.format) {
-        (Some(format), _) => flows(&parsed, part, format, out)?,
-        (None, TreeFormat::Human) => {
-            let mut out = io::BufWriter::with_capacity(1 << 16, &mut out.stream);
-            tree::human(&mut out, &parsed, part)?;
-            out.flush()?;
-        }
-        (None, TreeFormat::Json) => {
-            // The text bypasses the stream, which may drop escapes.
-            let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
-            tree::json(&mut out, &parsed, part)?;
-            out.flush()?;
-        }
+        (Some(format), _) => flows(&parsed, part, format, &mut out)?,
+        (None, TreeFormat::Human) => tree::human(&mut out, &parsed, part)?,
+        (None, TreeFormat::Json) => tree::json(&mut out, &parsed, part)?,
     }
+    out.flush()?;
     Ok(if parsed.errors().is_empty() { 0 } else { FOUND })
 }
 
@@ -189,7 +183,7 @@ fn flows<'t>(
     tree: &'t Tree<'t>,
     part: Option<Statement<'t>>,
     format: FlowFormat,
-    out: &mut Output,
+    out: &mut impl Write,
 ) -> io::Result<()> {
     let names = Names::of(tree);
     let functions = match part.map(Statement::kind) {
@@ -199,13 +193,11 @@ fn flows<'t>(
     let flows = functions.iter().filter_map(|function| Flow::of(function, &names));
     if format == FlowFormat::Svg {
         let picture = blocks::draw(&flows.collect::<Vec<_>>());
-        return out.stream.write_all(picture.as_bytes());
+        return out.write_all(picture.as_bytes());
     }
-    let mut out = io::BufWriter::with_capacity(1 << 16, &mut out.stream);
     writeln!(out, "digraph {{\n  node [shape=box fontname=monospace];")?;
     for (number, flow) in flows.enumerate() {
         write!(out, "{}", flow.dot(number))?;
     }
-    writeln!(out, "}}")?;
-    out.flush()
+    writeln!(out, "}}")
 }

@@ -11,7 +11,6 @@
 //!   digit, as in `%r1`, is an error.
 //! - nvcc 13.5 does not support `%[name]`; clang does.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::UNKNOWN;
@@ -822,8 +821,8 @@ pub(super) fn expand<'a>(
 }
 
 /// The bytes of a text, with blanks in the place of comments.
-fn without_comments(text: &str) -> Cow<'_, [u8]> {
-    let mut code = Cow::Borrowed(text.as_bytes());
+fn without_comments(text: &str) -> Vec<u8> {
+    let mut code = text.as_bytes().to_vec();
     let mut at = 0;
     while let Some(start) = memchr::memchr(b'/', &text.as_bytes()[at..]).map(|next| at + next) {
         let rest = &text[start..];
@@ -835,7 +834,7 @@ fn without_comments(text: &str) -> Cow<'_, [u8]> {
                 continue;
             }
         };
-        code.to_mut()[start..start + len].fill(b' ');
+        code[start..start + len].fill(b' ');
         at = start + len;
     }
     code

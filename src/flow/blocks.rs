@@ -31,7 +31,8 @@ pub struct Graph {
     starts: Vec<u32>,
     /// The instruction of each access.
     instructions: Vec<u32>,
-    /// The indices of the accesses, sorted by meaning and by place.
+    /// The indices of the accesses, sorted by meaning and by place. Of several accesses of an
+    /// instruction to one name, the first stands for all.
     by_meaning: Vec<u32>,
     /// The indices of the accesses that write, in the same order. A register may have one definition
     /// and thousands of readers.
@@ -249,7 +250,9 @@ impl Graph {
 
     /// The instructions that use a name, in the order of the text.
     pub fn instructions_with(&self, meaning: Meaning) -> impl Iterator<Item = usize> {
-        self.instructions_of(self.with_meaning(meaning, &self.by_meaning))
+        self.with_meaning(meaning, &self.by_meaning)
+            .iter()
+            .map(|number| self.instruction_of(*number))
     }
 
     /// The definitions whose values a register may hold just before an instruction runs. Each call
@@ -414,17 +417,7 @@ impl Graph {
             let bound = self.starts[bound];
             accesses.partition_point(|number| *number < bound)
         });
-        self.instructions_of(&accesses[start..end.max(start)])
-    }
-
-    /// The instructions of some accesses to one name. One that has the name several times counts
-    /// once.
-    fn instructions_of(&self, accesses: &[u32]) -> impl DoubleEndedIterator<Item = usize> {
-        let is_first = |at: &usize| {
-            let own = self.instruction_of(accesses[*at]);
-            at.checked_sub(1).is_none_or(|before| self.instruction_of(accesses[before]) != own)
-        };
-        (0..accesses.len()).filter(is_first).map(|at| self.instruction_of(accesses[at]))
+        accesses[start..end.max(start)].iter().map(|number| self.instruction_of(*number))
     }
 
     fn instruction_of(&self, access: u32) -> usize {
@@ -616,13 +609,18 @@ impl<'t, 'n> Builder<'t, 'n> {
         let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
         let mut by_meaning: Vec<(_, u32)> = numbered.collect();
         by_meaning.sort_unstable();
-        let by_meaning: Vec<u32> = by_meaning.into_iter().map(|(_, number)| number).collect();
+        let mut by_meaning: Vec<u32> = by_meaning.into_iter().map(|(_, number)| number).collect();
         let writes = |number: &&u32| accesses[**number as usize].access.writes();
-        let writes = by_meaning.iter().filter(writes).copied().collect();
+        let mut writes: Vec<u32> = by_meaning.iter().filter(writes).copied().collect();
         let own = starts.windows(2).map(|pair| pair[1] - pair[0]);
         let own = own.zip(0..).map(|(count, at)| iter::repeat_n(at, count as usize));
+        let instructions: Vec<u32> = own.flatten().collect();
+        for numbers in [&mut by_meaning, &mut writes] {
+            let key = |at: u32| (instructions[at as usize], accesses[at as usize].meaning);
+            numbers.dedup_by(|one, other| key(*one) == key(*other));
+        }
         let graph = Graph {
-            instructions: own.flatten().collect(),
+            instructions,
             accesses,
             starts,
             by_meaning,
