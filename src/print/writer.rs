@@ -231,8 +231,16 @@ impl<'s> Writer<'s> {
         let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
         self.column = piece.text.len() - last;
         if piece.kind == PieceKind::BLOCK_COMMENT {
-            let lines = piece.text.split('\n').map(|line| line.trim_end_matches('\r'));
-            let text = lines.collect::<Vec<_>>().join(self.newline);
+            let mut text = String::with_capacity(piece.text.len());
+            for line in piece.text.split_inclusive('\n') {
+                match line.strip_suffix('\n') {
+                    Some(line) => {
+                        text.push_str(line.trim_end_matches('\r'));
+                        text.push_str(self.newline);
+                    }
+                    None => text.push_str(line),
+                }
+            }
             if text != piece.text {
                 return self.text(&text);
             }

@@ -492,10 +492,6 @@ fn git_calls_the_driver() {
     assert!(log.contains("\n+++ b/b c.ptx"), "{log}");
     // The normal forms are equal.
     assert_eq!(log.matches("\n+++ b/a.ptx").count(), 1, "{log}");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(here.join("a.ptx"), executable).unwrap();
-    let moded = git(here, &["diff"]);
-    assert!(moded.ends_with("~ the same bytes\n~ mode 100644 becomes 100755\n"), "{moded}");
     // When git uses a pager, the driver's output has colours.
     let pair = ["diff", "--git", "a.ptx", "/dev/null", "0", "0", "b c.ptx", "1", "100644"];
     let paged = Command::new(env!("CARGO_BIN_EXE_vptx"))

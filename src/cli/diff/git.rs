@@ -21,15 +21,12 @@ use crate::workspace::input::Input;
 ///
 /// A text that is no PTX gets a plain diff: if the driver fails, git stops all work.
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let (path, [old, new], modes) = match &arguments.paths[..] {
+    let (path, old, new) = match &arguments.paths[..] {
         [path] => {
             out.write_diff(format!("* Unmerged path {}\n", visible_path(path)).as_bytes())?;
             return Ok(0);
         }
-        [path, old, _, old_mode, new, _, new_mode]
-        | [path, old, _, old_mode, new, _, new_mode, _, _] => {
-            (path, [old, new], [old_mode, new_mode])
-        }
+        [path, old, _, _, new, _, _] | [path, old, _, _, new, _, _, _, _] => (path, old, new),
         _ => {
             trouble("--git is for git alone, which gives a diff driver 7 or 9 arguments");
             return Ok(FAILED);
@@ -67,9 +64,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             let mut text = human::heading(&compared, look);
             let heading = text.len();
             text.extend(comparison.changes().map(|it| human::change(&compared, &it, look)));
-            if *old == *new {
-                text += &human::note("the same bytes", look);
-            } else if text.len() == heading {
+            if text.len() == heading {
                 text += &human::note("no difference but names and layout", look);
             }
             Ok(text)
@@ -91,12 +86,6 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 files::diff_of(names.each_ref().map(PathBuf::as_path), &old, &new, out.diff_look());
             out.write_diff(&diff)?;
         }
-    }
-    // Git leaves it to the driver to tell of another mode. A file that does not exist has none.
-    if modes[0] != modes[1] && names.iter().all(|name| name != Path::new("/dev/null")) {
-        let [old, new] = modes.map(|mode| visible_path(mode));
-        let note = format!("mode {old} becomes {new}");
-        out.write_diff(human::note(&note, look).as_bytes())?;
     }
     Ok(0)
 }
