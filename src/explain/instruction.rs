@@ -9,7 +9,8 @@ use crate::isa::{
 };
 use crate::video;
 use crate::video::{
-    Agreement, Instruction, MadMode, Operation, Semantics, SimdOp, SimdOperands, SimdTail, Tail,
+    Agreement, Instruction, MadMode, Operation, ScalarOperands, Semantics, SimdOp, SimdOperands,
+    SimdTail, Tail,
 };
 
 /// The instruction that a text stands for, if the text looks like one. If the text has only a
@@ -125,21 +126,23 @@ pub(crate) fn formula(instruction: &Instruction) -> Vec<String> {
     let d = instruction.destination().name();
     match &instruction.operation {
         Operation::Arithmetic(it) => {
-            let (a, b) = (it.a.to_string(), it.b.to_string());
-            let op = it.op.on_lanes();
-            let bits = merged_bits(&it.tail);
-            finish(d, &clamped(arithmetic(op, &a, &b), it.saturate, it.dtype, bits), &it.tail)
+            let ScalarOperands { a, b, tail, .. } = &it.operands;
+            let exact = arithmetic(it.op.on_lanes(), &a.to_string(), &b.to_string());
+            finish(d, &clamped(exact, it.saturate, it.dtype, merged_bits(tail)), tail)
         }
         Operation::Shift(it) => {
+            let ScalarOperands { a, b, tail, .. } = &it.operands;
             let amount = match it.mode {
-                ShiftMode::Clamp => format!("min({}, 32)", it.b),
-                ShiftMode::Wrap => format!("({} & 31)", it.b),
+                ShiftMode::Clamp => format!("min({b}, 32)"),
+                ShiftMode::Wrap => format!("({b} & 31)"),
             };
-            let shifted = format!("{} {} {amount}", it.a, if it.left { "<<" } else { ">>" });
-            let bits = merged_bits(&it.tail);
-            finish(d, &clamped(shifted, it.saturate, it.dtype, bits), &it.tail)
+            let shifted = format!("{a} {} {amount}", if it.left { "<<" } else { ">>" });
+            finish(d, &clamped(shifted, it.saturate, it.dtype, merged_bits(tail)), tail)
         }
-        Operation::Set(it) => finish(d, &compared(it.compare, &it.a, &it.b), &it.tail),
+        Operation::Set(it) => {
+            let ScalarOperands { a, b, tail, .. } = &it.operands;
+            finish(d, &compared(it.compare, a, b), tail)
+        }
         Operation::MultiplyAdd(it) => {
             let it = it.parts();
             let (a, b, c) = (&it.a, &it.b, &it.c);

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use crate::ir::{Input, Op, Program};
 use crate::isa::{Compare, Part, Role, SecondaryOp, Sources};
 use crate::video::{
-    Agreement, Instruction, MadMode, MultiplyAdd, Operand, Operation, Semantics, Set, SimdSet,
-    SimdTail, Source, Tail, Witness,
+    Agreement, Arithmetic, Instruction, MadMode, MultiplyAdd, Operand, Operation, ScalarOperands,
+    Semantics, Set, Shift, SimdSet, SimdTail, Source, Tail, Witness,
 };
 
 /// Facts about a form. Each is computed at first use.
@@ -176,11 +176,13 @@ fn settled(operation: &Operation) -> Vec<(usize, bool)> {
 }
 
 fn settled_word(set: &Set) -> Option<bool> {
-    if set.a == set.b && set.atype == set.btype && matches!(set.a, Source::Register { .. }) {
+    let ScalarOperands { a, b, .. } = &set.operands;
+    if a == b && set.atype == set.btype && matches!(a, Source::Register { .. }) {
         return Some(of_equals(set.compare));
     }
-    let alone = Operation::Set(Set { tail: Tail::Word, ..set.clone() });
-    match Instruction::new(alone).lower(Semantics::Manual).steps() {
+    let mut alone = set.clone();
+    alone.operands.tail = Tail::Word;
+    match Instruction::new(Operation::Set(alone)).lower(Semantics::Manual).steps() {
         [step] => match step.op {
             Op::Constant(value) => Some(value != 0),
             _ => None,
@@ -210,13 +212,13 @@ fn settled_lanes(set: &SimdSet) -> Vec<(usize, bool)> {
 /// The instruction without its secondary operation.
 fn without_secondary(instruction: &Instruction) -> Option<Instruction> {
     let mut operation = instruction.operation.clone();
-    let tail = match &mut operation {
-        Operation::Arithmetic(it) => &mut it.tail,
-        Operation::Shift(it) => &mut it.tail,
-        Operation::Set(it) => &mut it.tail,
-        _ => return None,
+    let (Operation::Arithmetic(Arithmetic { operands, .. })
+    | Operation::Shift(Shift { operands, .. })
+    | Operation::Set(Set { operands, .. })) = &mut operation
+    else {
+        return None;
     };
-    *tail = Tail::Word;
+    operands.tail = Tail::Word;
     Some(Instruction::new(operation))
 }
 

@@ -11,7 +11,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Operation::Shift(shift) = &subject.instruction.operation else {
         return None;
     };
-    let Source::Immediate(constant) = &shift.b else {
+    let Source::Immediate(constant) = &shift.operands.b else {
         return None;
     };
     let amount = constant.value();

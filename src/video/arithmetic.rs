@@ -1,12 +1,11 @@
 //! Scalar `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax` (9.7.18.1.1).
 
-use std::fmt;
-
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Described, Example, Operands, Page};
 use super::lowering::{Lowering, destination_range};
-use super::operand::{OperandName, Parts, Register, Rename, Source, Tail};
+use super::operand::{Parts, Tail};
+use super::scalar::ScalarOperands;
 use super::{Deviation, Operation, SimdOp};
-use crate::ir::{Input, Op, Range, Stage, Value};
+use crate::ir::{Input, Range, Stage, Value};
 use crate::isa::{
     Destination, Form, Mnemonic, Modifier, Negation, Requirement, Role, SecondaryOp, Slot, Sources,
     Type,
@@ -53,14 +52,8 @@ pub struct Arithmetic {
     pub btype: Type,
     /// Clamp to the range of the destination.
     pub saturate: bool,
-    /// Destination.
-    pub d: Register,
-    /// First source.
-    pub a: Source,
-    /// Second source.
-    pub b: Source,
-    /// The use of the result.
-    pub tail: Tail,
+    /// The operands.
+    pub operands: ScalarOperands,
 }
 
 impl ArithmeticOp {
@@ -189,10 +182,7 @@ pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
         atype: parts.ty(Role::Atype)?,
         btype: parts.ty(Role::Btype)?,
         saturate: parts.has(Role::Saturate),
-        d: parts.d.value.clone(),
-        a: parts.a.scalar(),
-        b: parts.b.scalar(),
-        tail: parts.tail()?,
+        operands: ScalarOperands::build(parts)?,
     }))
 }
 
@@ -207,49 +197,32 @@ impl Body for Arithmetic {
             Role::Atype => Some(self.atype.modifier()),
             Role::Btype => Some(self.btype.modifier()),
             Role::Saturate => self.saturate.then_some(Modifier::Sat),
-            Role::Secondary => self.tail.secondary(),
+            Role::Secondary => self.operands.tail.secondary(),
             _ => None,
         }
     }
 
-    fn destination(&self) -> &Register {
-        &self.d
+    fn operands(&self) -> &dyn Operands {
+        &self.operands
     }
 
-    fn sources(&self) -> [Option<&Register>; 3] {
-        [self.a.register(), self.b.register(), self.tail.register()]
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        &mut self.operands
     }
 
-    fn rename(&mut self, rename: Rename<'_>) {
-        self.d = rename(OperandName::D, &self.d);
-        self.a.rename(OperandName::A, rename);
-        self.b.rename(OperandName::B, rename);
-        self.tail.rename(rename);
-    }
-
-    fn tail(&self) -> Option<&Tail> {
-        Some(&self.tail)
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.tail.write(f, &self.d, &self.a, &self.b)
+    fn scalar(&self) -> Option<&ScalarOperands> {
+        Some(&self.operands)
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {
-        let a = lowering.source(Input::A, &self.a, self.atype);
-        let b = lowering.source(Input::B, &self.b, self.btype);
+        let a = lowering.source(Input::A, &self.operands.a, self.atype);
+        let b = lowering.source(Input::B, &self.operands.b, self.btype);
         let builder = &mut lowering.builder;
         builder.stage(Stage::Compute);
-        let exact = match self.op {
-            ArithmeticOp::Add => builder.binary(Op::Add, a, b),
-            ArithmeticOp::Sub => builder.binary(Op::Sub, a, b),
-            ArithmeticOp::AbsDiff => builder.binary(Op::AbsDiff, a, b),
-            ArithmeticOp::Min => builder.min(a, b),
-            ArithmeticOp::Max => builder.max(a, b),
-        };
+        let exact = self.op.on_lanes().lower(builder, a, b);
         let result = if self.saturate { self.saturated(lowering, exact) } else { exact };
         let signed = self.dtype == Type::S32;
-        match &self.tail {
+        match &self.operands.tail {
             Tail::Word => result,
             Tail::Merge { part, c } => lowering.merge(*part, result, c),
             Tail::Secondary { op, c } if *op != SecondaryOp::Add && lowering.has(Deviation::C4) => {
@@ -270,12 +243,13 @@ impl Body for Arithmetic {
 
 impl Arithmetic {
     fn saturated(&self, lowering: &mut Lowering, exact: Value) -> Value {
-        let part = self.tail.part();
+        let part = self.operands.tail.part();
         let range = destination_range(self.dtype, part);
         // A minimum with `c` hides the missing limit, unless the minimum compares only the low 32
         // bits.
         let cut = matches!(self.op, ArithmeticOp::Add | ArithmeticOp::Sub);
-        let hidden = matches!(self.tail, Tail::Secondary { op: SecondaryOp::Min, .. }) && !cut;
+        let hidden =
+            matches!(self.operands.tail, Tail::Secondary { op: SecondaryOp::Min, .. }) && !cut;
         let no_limit = lowering.has(Deviation::C2) && !hidden;
         let minimum = lowering.has(Deviation::C3);
         let builder = &mut lowering.builder;

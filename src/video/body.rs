@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::Deviation;
 use super::lowering::Lowering;
-use super::operand::{Register, Rename, Tail};
+use super::operand::{Register, Rename};
+use super::scalar::ScalarOperands;
 use super::simd::SimdOperands;
 use crate::ir::Value;
 use crate::isa::{Form, Mnemonic, Modifier, Role};
@@ -16,16 +17,12 @@ pub(super) trait Body {
     /// The modifier that fills a role, if one is written.
     fn modifier(&self, role: Role) -> Option<Modifier>;
 
-    fn destination(&self) -> &Register;
+    fn operands(&self) -> &dyn Operands;
 
-    /// The registers in `a`, `b` and `c`.
-    fn sources(&self) -> [Option<&Register>; 3];
+    fn operands_mut(&mut self) -> &mut dyn Operands;
 
-    /// Renames every register.
-    fn rename(&mut self, rename: Rename<'_>);
-
-    /// The use of a scalar instruction's result; `None` for `vmad` and SIMD instructions.
-    fn tail(&self) -> Option<&Tail> {
+    /// The operands of a scalar instruction; `None` for `vmad` and SIMD instructions.
+    fn scalar(&self) -> Option<&ScalarOperands> {
         None
     }
 
@@ -34,11 +31,22 @@ pub(super) trait Body {
         None
     }
 
-    /// Writes the operands, with a blank before them.
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
-
     /// The new value of `d`.
     fn lower(&self, lowering: &mut Lowering) -> Value;
+}
+
+/// The operands of any family.
+pub(super) trait Operands {
+    fn destination(&self) -> &Register;
+
+    /// The registers in `a`, `b` and `c`.
+    fn sources(&self) -> [Option<&Register>; 3];
+
+    /// Renames every register.
+    fn rename(&mut self, rename: Rename<'_>);
+
+    /// Writes the operands, with a blank before them.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
 /// A family's rows, and its part of the documentation.

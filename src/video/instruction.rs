@@ -6,6 +6,7 @@ use super::arithmetic::{self, Arithmetic};
 use super::body::Body;
 use super::multiply_add::{self, MultiplyAdd};
 use super::operand::{Guard, Parts, Register, Tail};
+use super::scalar::ScalarOperands;
 use super::set::{self, Set};
 use super::shift::{self, Shift};
 use super::simd::SimdOperands;
@@ -82,6 +83,11 @@ impl Operation {
         }
     }
 
+    /// The operands of a scalar instruction; `None` for `vmad` and SIMD instructions.
+    pub(crate) fn scalar(&self) -> Option<&ScalarOperands> {
+        self.body().scalar()
+    }
+
     /// The operands of a SIMD instruction; `None` for scalar instructions.
     pub(crate) fn simd(&self) -> Option<&SimdOperands> {
         self.body().simd()
@@ -133,12 +139,12 @@ impl Instruction {
 
     /// The destination register.
     pub fn destination(&self) -> &Register {
-        self.operation.body().destination()
+        self.operation.body().operands().destination()
     }
 
     /// The registers in `a`, `b` and `c`. `None` for a constant or an absent operand.
     pub fn sources(&self) -> [Option<&Register>; 3] {
-        self.operation.body().sources()
+        self.operation.body().operands().sources()
     }
 
     /// All registers: first the operands in order, then the guard predicate. A register that is
@@ -153,7 +159,7 @@ impl Instruction {
     #[must_use]
     pub fn map_registers(&self, mut map: impl FnMut(&Register) -> Register) -> Instruction {
         let mut mapped = self.clone();
-        mapped.operation.body_mut().rename(&mut |_, register| map(register));
+        mapped.operation.body_mut().operands_mut().rename(&mut |_, register| map(register));
         if let Some(guard) = &mut mapped.guard {
             guard.predicate = map(&guard.predicate);
         }
@@ -170,13 +176,16 @@ impl Instruction {
         };
         let names = [Register::D, letter(0), letter(1), letter(2)];
         let mut operation = self.operation.clone();
-        operation.body_mut().rename(&mut |operand, _| names[operand as usize].clone());
+        operation
+            .body_mut()
+            .operands_mut()
+            .rename(&mut |operand, _| names[operand as usize].clone());
         operation
     }
 
     /// The use of a scalar instruction's result; `None` for `vmad` and SIMD instructions.
     pub(crate) fn tail(&self) -> Option<&Tail> {
-        self.operation.body().tail()
+        self.operation.scalar().map(|it| &it.tail)
     }
 
     /// The operands of a SIMD instruction.
@@ -198,7 +207,7 @@ impl fmt::Display for Instruction {
                 f.write_str(modifier.text())?;
             }
         }
-        self.operation.body().write(f)?;
+        self.operation.body().operands().write(f)?;
         f.write_str(";")
     }
 }

@@ -15,6 +15,11 @@ impl Instruction {
         self.lower_with(semantics.deviations())
     }
 
+    /// Whether the meaning under one semantics is that under the newest ptxas.
+    pub(crate) fn is_current(&self, semantics: Semantics) -> bool {
+        semantics == Semantics::CURRENT || self.lower(semantics) == self.lower(Semantics::CURRENT)
+    }
+
     pub(super) fn lower_with(&self, deviations: Deviations) -> Program {
         let mut lowering = Lowering { builder: Builder::new(), deviations };
         let result = self.operation.body().lower(&mut lowering);

@@ -33,6 +33,7 @@ mod lowering;
 mod multiply_add;
 mod operand;
 mod result;
+mod scalar;
 mod semantics;
 mod set;
 mod shift;
@@ -54,6 +55,7 @@ pub use operand::{
 };
 pub(crate) use operand::{Parts, Selected, numbered};
 pub use result::ResultPart;
+pub use scalar::ScalarOperands;
 pub use semantics::{Semantics, UnknownSemantics};
 pub use set::Set;
 pub use shift::Shift;

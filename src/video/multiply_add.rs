@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Described, Example, Operands, Page};
 use super::lowering::Lowering;
 use super::operand::{Operand, OperandName, Parts, Register, Rename, Source};
 use super::{Deviation, Operation};
@@ -29,18 +29,7 @@ pub enum MadMode {
 /// `vmad` (9.7.18.1.3). Negation applies to registers: a constant carries its
 /// own sign, and `-5` as `a` is [`MadMode::Plain`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MultiplyAdd {
-    dtype: Type,
-    atype: Type,
-    btype: Type,
-    mode: MadMode,
-    saturate: bool,
-    scale: Option<Scale>,
-    d: Register,
-    a: Source,
-    b: Source,
-    c: Operand,
-}
+pub struct MultiplyAdd(MultiplyAddParts);
 
 /// The parts of a [`MultiplyAdd`], to build it or to take it apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,33 +59,31 @@ pub struct MultiplyAddParts {
 impl MultiplyAdd {
     /// A `vmad` of these parts; `None` when the mode negates a constant.
     pub fn new(parts: MultiplyAddParts) -> Option<MultiplyAdd> {
-        let MultiplyAddParts { dtype, atype, btype, mode, saturate, scale, d, a, b, c } = parts;
-        let constant = match mode {
-            MadMode::NegateA => matches!(a, Source::Immediate(_)),
-            MadMode::NegateB => matches!(b, Source::Immediate(_)),
-            MadMode::NegateC => matches!(c, Operand::Immediate(_)),
+        let constant = match parts.mode {
+            MadMode::NegateA => matches!(parts.a, Source::Immediate(_)),
+            MadMode::NegateB => matches!(parts.b, Source::Immediate(_)),
+            MadMode::NegateC => matches!(parts.c, Operand::Immediate(_)),
             MadMode::Plain | MadMode::PlusOne => false,
         };
-        let mad = MultiplyAdd { dtype, atype, btype, mode, saturate, scale, d, a, b, c };
-        (!constant).then_some(mad)
+        (!constant).then_some(MultiplyAdd(parts))
     }
 
     /// Its parts.
     pub fn parts(&self) -> MultiplyAddParts {
-        let MultiplyAdd { dtype, atype, btype, mode, saturate, scale, d, a, b, c } = self.clone();
-        MultiplyAddParts { dtype, atype, btype, mode, saturate, scale, d, a, b, c }
+        self.0.clone()
     }
 
     /// The factors.
     pub(crate) fn factors(&self) -> [&Source; 2] {
-        [&self.a, &self.b]
+        [&self.0.a, &self.0.b]
     }
 
     /// The types of a product that is neither negated, scaled nor saturated, and the word that
     /// it is added to.
     pub(crate) fn plain(&self) -> Option<([Type; 2], &Operand)> {
-        let is_plain = self.mode == MadMode::Plain && !self.saturate && self.scale.is_none();
-        is_plain.then_some(([self.atype, self.btype], &self.c))
+        let parts = &self.0;
+        let is_plain = parts.mode == MadMode::Plain && !parts.saturate && parts.scale.is_none();
+        is_plain.then_some(([parts.atype, parts.btype], &parts.c))
     }
 }
 
@@ -182,23 +169,7 @@ pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
     Some(Operation::MultiplyAdd(mad))
 }
 
-impl Body for MultiplyAdd {
-    fn mnemonic(&self) -> Mnemonic {
-        Mnemonic::Vmad
-    }
-
-    fn modifier(&self, role: Role) -> Option<Modifier> {
-        match role {
-            Role::Dtype => Some(self.dtype.modifier()),
-            Role::Atype => Some(self.atype.modifier()),
-            Role::Btype => Some(self.btype.modifier()),
-            Role::PlusOne => (self.mode == MadMode::PlusOne).then_some(Modifier::Po),
-            Role::Saturate => self.saturate.then_some(Modifier::Sat),
-            Role::Scale => self.scale.map(Scale::modifier),
-            _ => None,
-        }
-    }
-
+impl Operands for MultiplyAddParts {
     fn destination(&self) -> &Register {
         &self.d
     }
@@ -220,9 +191,35 @@ impl Body for MultiplyAdd {
         write!(f, ", {}{}", minus(MadMode::NegateB), self.b)?;
         write!(f, ", {}{}", minus(MadMode::NegateC), self.c)
     }
+}
+
+impl Body for MultiplyAdd {
+    fn mnemonic(&self) -> Mnemonic {
+        Mnemonic::Vmad
+    }
+
+    fn modifier(&self, role: Role) -> Option<Modifier> {
+        match role {
+            Role::Dtype => Some(self.0.dtype.modifier()),
+            Role::Atype => Some(self.0.atype.modifier()),
+            Role::Btype => Some(self.0.btype.modifier()),
+            Role::PlusOne => (self.0.mode == MadMode::PlusOne).then_some(Modifier::Po),
+            Role::Saturate => self.0.saturate.then_some(Modifier::Sat),
+            Role::Scale => self.0.scale.map(Scale::modifier),
+            _ => None,
+        }
+    }
+
+    fn operands(&self) -> &dyn Operands {
+        &self.0
+    }
+
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        &mut self.0
+    }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {
-        let parts = self.parts();
+        let parts = &self.0;
         let negated = !matches!(parts.mode, MadMode::Plain | MadMode::PlusOne);
         let signed = parts.atype == Type::S32 || parts.btype == Type::S32 || negated;
         // The low 32 bits of the sum are the same either way; scale and clamp

@@ -311,21 +311,6 @@ impl Tail {
             Tail::Secondary { c, .. } | Tail::Merge { c, .. } => c.rename(rename),
         }
     }
-
-    /// Writes the operands of a scalar instruction.
-    pub(super) fn write(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        d: &Register,
-        a: &Source,
-        b: &Source,
-    ) -> fmt::Result {
-        match self {
-            Tail::Word => write!(f, " {d}, {a}, {b}"),
-            Tail::Secondary { c, .. } => write!(f, " {d}, {a}, {b}, {c}"),
-            Tail::Merge { part, c } => write!(f, " {d}{part}, {a}, {b}, {c}"),
-        }
-    }
 }
 
 /// The name of an operand.

@@ -36,9 +36,9 @@ impl Instruction {
         // A sum of lanes is a word.
         let merges = |tail: SimdTail| matches!(tail, SimdTail::Merge { .. });
         match &self.operation {
-            Operation::Arithmetic(it) => scalar(&it.tail, signed(it.dtype)),
-            Operation::Shift(it) => scalar(&it.tail, signed(it.dtype)),
-            Operation::Set(it) => scalar(&it.tail, false),
+            Operation::Arithmetic(it) => scalar(&it.operands.tail, signed(it.dtype)),
+            Operation::Shift(it) => scalar(&it.operands.tail, signed(it.dtype)),
+            Operation::Set(it) => scalar(&it.operands.tail, false),
             Operation::SimdArithmetic(it) if merges(it.tail) => {
                 lanes(it.operands.lanes.mask(), signed(it.dtype))
             }

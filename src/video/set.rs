@@ -1,10 +1,9 @@
 //! Scalar `vset` (9.7.18.1.4).
 
-use std::fmt;
-
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Described, Example, Operands, Page};
 use super::lowering::Lowering;
-use super::operand::{OperandName, Parts, Register, Rename, Source, Tail};
+use super::operand::{Parts, Tail};
+use super::scalar::ScalarOperands;
 use super::{Deviation, Operation};
 use crate::ir::{Input, Stage, Value};
 use crate::isa::{
@@ -21,14 +20,8 @@ pub struct Set {
     pub btype: Type,
     /// The comparison.
     pub compare: Compare,
-    /// Destination.
-    pub d: Register,
-    /// First source.
-    pub a: Source,
-    /// Second source.
-    pub b: Source,
-    /// The use of the 0 or 1.
-    pub tail: Tail,
+    /// The operands.
+    pub operands: ScalarOperands,
 }
 
 const PLAIN: Form = Form {
@@ -84,10 +77,7 @@ pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
         atype: parts.ty(Role::Atype)?,
         btype: parts.ty(Role::Btype)?,
         compare: parts.get(Role::Compare).and_then(Compare::from_modifier)?,
-        d: parts.d.value.clone(),
-        a: parts.a.scalar(),
-        b: parts.b.scalar(),
-        tail: parts.tail()?,
+        operands: ScalarOperands::build(parts)?,
     }))
 }
 
@@ -101,40 +91,29 @@ impl Body for Set {
             Role::Atype => Some(self.atype.modifier()),
             Role::Btype => Some(self.btype.modifier()),
             Role::Compare => Some(self.compare.modifier()),
-            Role::Secondary => self.tail.secondary(),
+            Role::Secondary => self.operands.tail.secondary(),
             _ => None,
         }
     }
 
-    fn destination(&self) -> &Register {
-        &self.d
+    fn operands(&self) -> &dyn Operands {
+        &self.operands
     }
 
-    fn sources(&self) -> [Option<&Register>; 3] {
-        [self.a.register(), self.b.register(), self.tail.register()]
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        &mut self.operands
     }
 
-    fn rename(&mut self, rename: Rename<'_>) {
-        self.d = rename(OperandName::D, &self.d);
-        self.a.rename(OperandName::A, rename);
-        self.b.rename(OperandName::B, rename);
-        self.tail.rename(rename);
-    }
-
-    fn tail(&self) -> Option<&Tail> {
-        Some(&self.tail)
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.tail.write(f, &self.d, &self.a, &self.b)
+    fn scalar(&self) -> Option<&ScalarOperands> {
+        Some(&self.operands)
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {
-        let a = lowering.source(Input::A, &self.a, self.atype);
-        let b = lowering.source(Input::B, &self.b, self.btype);
+        let a = lowering.source(Input::A, &self.operands.a, self.atype);
+        let b = lowering.source(Input::B, &self.operands.b, self.btype);
         lowering.builder.stage(Stage::Compute);
         let result = lowering.builder.compare(self.compare, a, b);
-        match &self.tail {
+        match &self.operands.tail {
             Tail::Word => result,
             Tail::Merge { part, c } => lowering.merge(*part, result, c),
             Tail::Secondary { op, c } => {

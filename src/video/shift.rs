@@ -1,10 +1,9 @@
 //! Scalar `vshl`, `vshr` (9.7.18.1.2).
 
-use std::fmt;
-
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Described, Example, Operands, Page};
 use super::lowering::{Lowering, destination_range};
-use super::operand::{OperandName, Parts, Register, Rename, Source, Tail};
+use super::operand::{Parts, Tail};
+use super::scalar::ScalarOperands;
 use super::{Deviation, Operation};
 use crate::ir::{Input, Op, Stage, Value};
 use crate::isa::{
@@ -25,14 +24,8 @@ pub struct Shift {
     pub saturate: bool,
     /// How amounts above 31 count.
     pub mode: ShiftMode,
-    /// Destination.
-    pub d: Register,
-    /// The value shifted.
-    pub a: Source,
-    /// The amount, always unsigned.
-    pub b: Source,
-    /// The use of the result.
-    pub tail: Tail,
+    /// The operands: `a` is shifted by `b`, which is always unsigned.
+    pub operands: ScalarOperands,
 }
 
 const PLAIN: Form = Form {
@@ -112,10 +105,7 @@ pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
         atype: parts.ty(Role::Atype)?,
         saturate: parts.has(Role::Saturate),
         mode: parts.get(Role::Mode).and_then(ShiftMode::from_modifier)?,
-        d: parts.d.value.clone(),
-        a: parts.a.scalar(),
-        b: parts.b.scalar(),
-        tail: parts.tail()?,
+        operands: ScalarOperands::build(parts)?,
     }))
 }
 
@@ -131,37 +121,26 @@ impl Body for Shift {
             Role::Btype => Some(Modifier::U32),
             Role::Saturate => self.saturate.then_some(Modifier::Sat),
             Role::Mode => Some(self.mode.modifier()),
-            Role::Secondary => self.tail.secondary(),
+            Role::Secondary => self.operands.tail.secondary(),
             _ => None,
         }
     }
 
-    fn destination(&self) -> &Register {
-        &self.d
+    fn operands(&self) -> &dyn Operands {
+        &self.operands
     }
 
-    fn sources(&self) -> [Option<&Register>; 3] {
-        [self.a.register(), self.b.register(), self.tail.register()]
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        &mut self.operands
     }
 
-    fn rename(&mut self, rename: Rename<'_>) {
-        self.d = rename(OperandName::D, &self.d);
-        self.a.rename(OperandName::A, rename);
-        self.b.rename(OperandName::B, rename);
-        self.tail.rename(rename);
-    }
-
-    fn tail(&self) -> Option<&Tail> {
-        Some(&self.tail)
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.tail.write(f, &self.d, &self.a, &self.b)
+    fn scalar(&self) -> Option<&ScalarOperands> {
+        Some(&self.operands)
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {
-        let a = lowering.source(Input::A, &self.a, self.atype);
-        let b = lowering.source(Input::B, &self.b, Type::U32);
+        let a = lowering.source(Input::A, &self.operands.a, self.atype);
+        let b = lowering.source(Input::B, &self.operands.b, Type::U32);
         let builder = &mut lowering.builder;
         builder.stage(Stage::Compute);
         let amount = match self.mode {
@@ -175,7 +154,7 @@ impl Body for Shift {
         // The intermediate result of the manual has 34 bits; only a left shift
         // can leave them.
         let cut = builder.extract(exact, 0, 34, true);
-        let part = self.tail.part();
+        let part = self.operands.tail.part();
         let result = if self.saturate {
             let (word, narrow) =
                 (destination_range(self.dtype, None), destination_range(self.dtype, part));
@@ -188,7 +167,7 @@ impl Body for Shift {
             cut
         };
         let signed = self.dtype == Type::S32;
-        match &self.tail {
+        match &self.operands.tail {
             Tail::Word => result,
             Tail::Merge { part, c } => lowering.merge(*part, result, c),
             Tail::Secondary { op, c } if *op != SecondaryOp::Add && lowering.has(Deviation::C4) => {

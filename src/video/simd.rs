@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::body::Operands;
 use super::lowering::Lowering;
 use super::operand::{OperandName, Parts, Register, Rename};
 use crate::ir::{Input, Op, Stage, Value};
@@ -49,34 +50,6 @@ impl SimdOperands {
         })
     }
 
-    pub(super) fn sources(&self) -> [Option<&Register>; 3] {
-        [Some(&self.a), Some(&self.b), Some(&self.c)]
-    }
-
-    pub(super) fn rename(&mut self, rename: Rename<'_>) {
-        self.d = rename(OperandName::D, &self.d);
-        self.a = rename(OperandName::A, &self.a);
-        self.b = rename(OperandName::B, &self.b);
-        self.c = rename(OperandName::C, &self.c);
-    }
-
-    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (lanes, width) = (self.lanes, self.lanes.width());
-        write!(f, " {}", self.d)?;
-        if !lanes.mask().is_full() {
-            write!(f, "{}", lanes.mask())?;
-        }
-        write!(f, ", {}", self.a)?;
-        if lanes.a() != Selector::default_a(width) {
-            write!(f, "{}", lanes.a())?;
-        }
-        write!(f, ", {}", self.b)?;
-        if lanes.b() != Selector::default_b(width) {
-            write!(f, "{}", lanes.b())?;
-        }
-        write!(f, ", {}", self.c)
-    }
-
     /// The lanes of both operands, lane 0 first.
     pub(super) fn take(&self, lowering: &mut Lowering) -> (Vec<Value>, Vec<Value>) {
         lowering.builder.stage(Stage::Extract);
@@ -113,5 +86,39 @@ impl SimdOperands {
         mask.lanes().fold(base, |word, at| {
             builder.insert(word, results[at], (at as u32 * bits) as u8, bits as u8)
         })
+    }
+}
+
+impl Operands for SimdOperands {
+    fn destination(&self) -> &Register {
+        &self.d
+    }
+
+    fn sources(&self) -> [Option<&Register>; 3] {
+        [Some(&self.a), Some(&self.b), Some(&self.c)]
+    }
+
+    fn rename(&mut self, rename: Rename<'_>) {
+        self.d = rename(OperandName::D, &self.d);
+        self.a = rename(OperandName::A, &self.a);
+        self.b = rename(OperandName::B, &self.b);
+        self.c = rename(OperandName::C, &self.c);
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (lanes, width) = (self.lanes, self.lanes.width());
+        write!(f, " {}", self.d)?;
+        if !lanes.mask().is_full() {
+            write!(f, "{}", lanes.mask())?;
+        }
+        write!(f, ", {}", self.a)?;
+        if lanes.a() != Selector::default_a(width) {
+            write!(f, "{}", lanes.a())?;
+        }
+        write!(f, ", {}", self.b)?;
+        if lanes.b() != Selector::default_b(width) {
+            write!(f, "{}", lanes.b())?;
+        }
+        write!(f, ", {}", self.c)
     }
 }

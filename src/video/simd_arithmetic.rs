@@ -1,14 +1,12 @@
 //! SIMD `vadd`, `vsub`, `vavrg`, `vabsdiff`, `vmin`, `vmax` on two lanes (9.7.18.2.1) and on
 //! four (9.7.18.2.3). ptxas follows the manual here.
 
-use std::fmt;
-
 use super::Operation;
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Described, Example, Operands, Page};
 use super::lowering::Lowering;
-use super::operand::{Parts, Register, Rename};
+use super::operand::Parts;
 use super::simd::SimdOperands;
-use crate::ir::{Op, Range, Stage, Value};
+use crate::ir::{Builder, Op, Range, Stage, Value};
 use crate::isa::{
     Compare, Destination, Family, Form, LaneWidth, Mnemonic, Modifier, Negation, Requirement, Role,
     Slot, Sources, Type,
@@ -337,31 +335,23 @@ impl Body for SimdArithmetic {
         }
     }
 
-    fn destination(&self) -> &Register {
-        &self.operands.d
+    fn operands(&self) -> &dyn Operands {
+        &self.operands
     }
 
-    fn sources(&self) -> [Option<&Register>; 3] {
-        self.operands.sources()
-    }
-
-    fn rename(&mut self, rename: Rename<'_>) {
-        self.operands.rename(rename);
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        &mut self.operands
     }
 
     fn simd(&self) -> Option<&SimdOperands> {
         Some(&self.operands)
     }
 
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.operands.write(f)
-    }
-
     fn lower(&self, lowering: &mut Lowering) -> Value {
         let (a, b) = self.operands.take(lowering);
         lowering.builder.stage(Stage::Compute);
         let mut results: Vec<Value> =
-            a.into_iter().zip(b).map(|(a, b)| self.compute(lowering, a, b)).collect();
+            a.into_iter().zip(b).map(|(a, b)| self.op.lower(&mut lowering.builder, a, b)).collect();
         if self.tail == (SimdTail::Merge { saturate: true }) {
             lowering.builder.stage(Stage::Saturate);
             let bits = self.operands.lanes.width().bits();
@@ -374,10 +364,10 @@ impl Body for SimdArithmetic {
     }
 }
 
-impl SimdArithmetic {
-    fn compute(&self, lowering: &mut Lowering, a: Value, b: Value) -> Value {
-        let builder = &mut lowering.builder;
-        match self.op {
+impl SimdOp {
+    /// The exact result.
+    pub(super) fn lower(self, builder: &mut Builder, a: Value, b: Value) -> Value {
+        match self {
             SimdOp::Add => builder.binary(Op::Add, a, b),
             SimdOp::Sub => builder.binary(Op::Sub, a, b),
             SimdOp::AbsDiff => builder.binary(Op::AbsDiff, a, b),

@@ -1,12 +1,10 @@
 //! SIMD comparison, `vset2` (9.7.18.2.2) and `vset4` (9.7.18.2.4). ptxas follows the manual
 //! here.
 
-use std::fmt;
-
 use super::Operation;
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Described, Example, Operands, Page};
 use super::lowering::Lowering;
-use super::operand::{Parts, Register, Rename};
+use super::operand::Parts;
 use super::simd::SimdOperands;
 use crate::ir::{Stage, Value};
 use crate::isa::{
@@ -130,24 +128,16 @@ impl Body for SimdSet {
         }
     }
 
-    fn destination(&self) -> &Register {
-        &self.operands.d
+    fn operands(&self) -> &dyn Operands {
+        &self.operands
     }
 
-    fn sources(&self) -> [Option<&Register>; 3] {
-        self.operands.sources()
-    }
-
-    fn rename(&mut self, rename: Rename<'_>) {
-        self.operands.rename(rename);
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        &mut self.operands
     }
 
     fn simd(&self) -> Option<&SimdOperands> {
         Some(&self.operands)
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.operands.write(f)
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {

@@ -396,9 +396,9 @@ fn immediates(instruction: &Instruction) -> Vec<(u32, String)> {
     };
     let third = match &instruction.operation {
         Operation::Arithmetic(it) => {
-            source(&it.a);
-            source(&it.b);
-            match &it.tail {
+            source(&it.operands.a);
+            source(&it.operands.b);
+            match &it.operands.tail {
                 Tail::Word => None,
                 Tail::Secondary { c, .. } | Tail::Merge { c, .. } => Some(c.clone()),
             }

@@ -24,9 +24,9 @@ pub(crate) fn manual(instruction: &Instruction, a: u32, b: u32, c: u32) -> u32 {
 /// The second step of a scalar instruction but `vmad`.
 pub(crate) fn tail(instruction: &Instruction) -> Option<&Tail> {
     match &instruction.operation {
-        Operation::Arithmetic(it) => Some(&it.tail),
-        Operation::Shift(it) => Some(&it.tail),
-        Operation::Set(it) => Some(&it.tail),
+        Operation::Arithmetic(it) => Some(&it.operands.tail),
+        Operation::Shift(it) => Some(&it.operands.tail),
+        Operation::Set(it) => Some(&it.operands.tail),
         _ => None,
     }
 }
@@ -50,8 +50,8 @@ pub(crate) fn settled(instruction: &Instruction) -> bool {
 }
 
 fn arithmetic(it: &Arithmetic, a: u32, b: u32, c: u32) -> u32 {
-    let ta = part_select_sign_extend(&it.a, a, it.atype);
-    let tb = part_select_sign_extend(&it.b, b, it.btype);
+    let ta = part_select_sign_extend(&it.operands.a, a, it.atype);
+    let tb = part_select_sign_extend(&it.operands.b, b, it.btype);
     let tmp = match it.op {
         ArithmeticOp::Add => ta + tb,
         ArithmeticOp::Sub => ta - tb,
@@ -59,13 +59,13 @@ fn arithmetic(it: &Arithmetic, a: u32, b: u32, c: u32) -> u32 {
         ArithmeticOp::Min => ta.min(tb),
         ArithmeticOp::Max => ta.max(tb),
     };
-    let tmp = opt_saturate(tmp, it.saturate, it.dtype, &it.tail);
-    opt_secondary_op_or_merge(tmp, it.dtype, &it.tail, c)
+    let tmp = opt_saturate(tmp, it.saturate, it.dtype, &it.operands.tail);
+    opt_secondary_op_or_merge(tmp, it.dtype, &it.operands.tail, c)
 }
 
 fn shift(it: &Shift, a: u32, b: u32, c: u32) -> u32 {
-    let ta = part_select_sign_extend(&it.a, a, it.atype);
-    let mut tb = part_select_sign_extend(&it.b, b, Type::U32);
+    let ta = part_select_sign_extend(&it.operands.a, a, it.atype);
+    let mut tb = part_select_sign_extend(&it.operands.b, b, Type::U32);
     if it.mode == ShiftMode::Clamp && tb > 32 {
         tb = 32;
     }
@@ -74,16 +74,16 @@ fn shift(it: &Shift, a: u32, b: u32, c: u32) -> u32 {
     }
     // The intermediate result is declared `.s34`.
     let tmp = if it.left { sign_extend(ta << tb, 34) } else { ta >> tb };
-    let tmp = opt_saturate(tmp, it.saturate, it.dtype, &it.tail);
-    opt_secondary_op_or_merge(tmp, it.dtype, &it.tail, c)
+    let tmp = opt_saturate(tmp, it.saturate, it.dtype, &it.operands.tail);
+    opt_secondary_op_or_merge(tmp, it.dtype, &it.operands.tail, c)
 }
 
 fn set(it: &Set, a: u32, b: u32, c: u32) -> u32 {
-    let ta = part_select_sign_extend(&it.a, a, it.atype);
-    let tb = part_select_sign_extend(&it.b, b, it.btype);
+    let ta = part_select_sign_extend(&it.operands.a, a, it.atype);
+    let tb = part_select_sign_extend(&it.operands.b, b, it.btype);
     let tmp = compare(ta, tb, it.compare);
     // "Destination d and operand c are also unsigned."
-    opt_secondary_op_or_merge(tmp, Type::U32, &it.tail, c)
+    opt_secondary_op_or_merge(tmp, Type::U32, &it.operands.tail, c)
 }
 
 fn multiply_add(it: &MultiplyAdd, a: u32, b: u32, c: u32) -> u32 {

@@ -21,8 +21,8 @@ use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
 use crate::isa::{Feature, Lanes, Mnemonic, Part, Target};
 use crate::video::{
-    Instruction, MadMode, Operation, Register, Semantics, SimdArithmetic, SimdOperands, SimdSet,
-    Source, Tail,
+    Arithmetic, Instruction, MadMode, Operation, Register, Semantics, Set, Shift, SimdArithmetic,
+    SimdOperands, SimdSet, Source, Tail,
 };
 
 /// Machine instructions for a video instruction.
@@ -134,7 +134,7 @@ impl Instruction {
         }
         let is_certain = target.has(Feature::Ptxas13)
             || self.simd().is_some()
-            || self.lower(Semantics::Ptxas12) == self.lower(Semantics::CURRENT);
+            || self.is_current(Semantics::Ptxas12);
         is_certain.then_some(measured)
     }
 
@@ -194,7 +194,8 @@ fn is_folded(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
             let extremum = matches!(instruction.mnemonic(), Mnemonic::Vmin | Mnemonic::Vmax);
-            extremum && it.a == it.b && matches!(it.a, Source::Register { part: None, .. })
+            let (a, b) = (&it.operands.a, &it.operands.b);
+            extremum && a == b && matches!(a, Source::Register { part: None, .. })
         }
         operation => {
             instruction.guard.is_some() && operation.simd().is_some_and(|it| twice(it) > 0)
@@ -247,23 +248,16 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
         Source::Register { part: None, .. } | Source::Immediate(_) => 0,
     };
     let scalar = |a: &Source, b: &Source| 6 * place(a) + place(b);
-    let tail = |tail: &Tail| match tail {
-        Tail::Merge { part, .. } if part.width() == 8 => ":b",
-        Tail::Merge { .. } => ":h",
-        Tail::Word | Tail::Secondary { .. } => "",
-    };
     let cell = match &instruction.operation {
-        Operation::Arithmetic(it) => {
-            head.push_str(tail(&it.tail));
-            scalar(&it.a, &it.b)
-        }
-        Operation::Shift(it) => {
-            head.push_str(tail(&it.tail));
-            scalar(&it.a, &it.b)
-        }
-        Operation::Set(it) => {
-            head.push_str(tail(&it.tail));
-            scalar(&it.a, &it.b)
+        Operation::Arithmetic(Arithmetic { operands, .. })
+        | Operation::Shift(Shift { operands, .. })
+        | Operation::Set(Set { operands, .. }) => {
+            head.push_str(match operands.tail {
+                Tail::Merge { part, .. } if part.width() == 8 => ":b",
+                Tail::Merge { .. } => ":h",
+                Tail::Word | Tail::Secondary { .. } => "",
+            });
+            scalar(&operands.a, &operands.b)
         }
         Operation::MultiplyAdd(it) => {
             let parts = it.parts();
@@ -454,8 +448,7 @@ fn best(
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    let meant = semantics == Semantics::CURRENT
-        || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT);
+    let meant = instruction.is_current(semantics);
     if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
 }
 
@@ -599,9 +592,8 @@ pub(crate) fn is_better_kept(
     target: Target,
     semantics: Semantics,
 ) -> bool {
-    let means = |semantics| instruction.lower(semantics);
     let Some(cost) = instruction.cost(target) else { return false };
-    if means(semantics) != means(Semantics::CURRENT) || instruction.loses_guard() {
+    if !instruction.is_current(semantics) || instruction.loses_guard() {
         return false;
     }
     match cheaper(instruction, target, semantics, Gate::new(target, None)) {

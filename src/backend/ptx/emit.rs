@@ -23,11 +23,6 @@ pub struct FreshRegisters {
 /// The prefix of new names, unless names in the text start with it.
 const PREFIX: &str = "%vptx_";
 
-/// Whether a prefix occurs nowhere in a text.
-fn is_free(prefix: &str, source: &str) -> bool {
-    memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_none()
-}
-
 /// The numbers of all prefixes such as `%vptx1_` that occur in a text.
 fn taken_numbers(source: &str) -> HashSet<u64> {
     let stem = PREFIX.trim_end_matches('_');
@@ -56,7 +51,7 @@ impl FreshRegisters {
 
     /// Registers whose names occur nowhere in a text.
     pub fn avoiding(source: &str) -> FreshRegisters {
-        if is_free(PREFIX, source) {
+        if FreshRegisters::usual_are_free(source) {
             return FreshRegisters::starting(PREFIX.into());
         }
         // One pass, whatever the number of prefixes taken.
@@ -75,7 +70,7 @@ impl FreshRegisters {
 
     /// Whether the usual names occur nowhere in a text.
     pub(crate) fn usual_are_free(source: &str) -> bool {
-        is_free(PREFIX, source)
+        memchr::memmem::find(source.as_bytes(), PREFIX.as_bytes()).is_none()
     }
 
     /// Takes another register of a class.
@@ -361,7 +356,10 @@ impl Template {
             return template;
         }
         template.open(registers);
-        template.push_lines(&code, registers);
+        for at in 0..code.lines.len() {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.push_line(&code, at, registers);
+        }
         template.close();
         template
     }
@@ -446,13 +444,6 @@ impl Template {
         for declaration in registers.declarations() {
             self.push_hole(Hole::Line { is_inner: true });
             self.text.push_str(&declaration);
-        }
-    }
-
-    fn push_lines(&mut self, code: &Code<'_>, registers: &FreshRegisters) {
-        for at in 0..code.lines.len() {
-            self.push_hole(Hole::Line { is_inner: true });
-            self.push_line(code, at, registers);
         }
     }
 

@@ -42,7 +42,9 @@ use std::fmt;
 
 use crate::ir::{Input, Range};
 use crate::isa::{Feature, Features, PtxVersion, Target};
-use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
+use crate::video::{
+    Arithmetic, Instruction, Operand, Operation, Semantics, Set, Shift, Source, Tail,
+};
 
 pub use cost::Cost;
 pub(crate) use cost::is_better_kept;
@@ -55,7 +57,7 @@ pub(crate) use cost::{cheaper_on_all, cheapest, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 pub use lanes::Group;
 pub(crate) use module::choose;
-pub(crate) use module::{BlockWriter, Region, Regions, gate};
+pub(crate) use module::{BlockWriter, Region, Regions, gate, machine_instructions};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 pub(crate) use module::{Decision, FormOutcome, NoTarget, Rewriter, Visited};
 pub use region::Fusion;
@@ -248,9 +250,11 @@ pub(super) fn constants(operation: &Operation) -> [Option<u32>; 3] {
         Tail::Secondary { c, .. } | Tail::Merge { c, .. } => operand(c),
     };
     match operation {
-        Operation::Arithmetic(it) => [source(&it.a), source(&it.b), third(&it.tail)],
-        Operation::Shift(it) => [source(&it.a), source(&it.b), third(&it.tail)],
-        Operation::Set(it) => [source(&it.a), source(&it.b), third(&it.tail)],
+        Operation::Arithmetic(Arithmetic { operands, .. })
+        | Operation::Shift(Shift { operands, .. })
+        | Operation::Set(Set { operands, .. }) => {
+            [source(&operands.a), source(&operands.b), third(&operands.tail)]
+        }
         Operation::MultiplyAdd(it) => {
             let parts = it.parts();
             [source(&parts.a), source(&parts.b), operand(&parts.c)]

@@ -18,7 +18,7 @@ use crate::source::Span;
 use crate::video::{Instruction, Semantics};
 
 pub(crate) use regions::{Region, Regions};
-pub(crate) use rewriter::{Decision, FormOutcome, Rewriter, Visited};
+pub(crate) use rewriter::{Decision, FormOutcome, Rewriter, Visited, machine_instructions};
 
 /// Options for rewriting.
 // Each is a switch of its own.
@@ -271,9 +271,7 @@ pub(crate) fn choose(
     semantics: Semantics,
     all: bool,
 ) -> Outcome {
-    let meant = !instruction.loses_guard()
-        && (semantics == Semantics::CURRENT
-            || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT));
+    let meant = !instruction.loses_guard() && instruction.is_current(semantics);
     let rewritten = |sequence: Option<Sequence>| match sequence {
         Some(sequence) => Outcome::Rewritten(sequence),
         None => Outcome::Unavailable,

@@ -11,7 +11,7 @@
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::ir::Input;
 use crate::isa::{Compare, Type};
-use crate::video::{Operation, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail};
+use crate::video::{Operation, SimdOp, SimdTail};
 
 /// Instructions other than on words that a strategy may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,11 +53,32 @@ pub(super) struct Simd {
 
 impl Simd {
     pub(super) fn new(operation: &Operation) -> Option<Simd> {
-        match operation {
-            Operation::SimdArithmetic(it) => Some(arithmetic(it)),
-            Operation::SimdSet(it) => Some(set(it)),
-            _ => None,
-        }
+        let (kind, finish, operands) = match operation {
+            Operation::SimdArithmetic(it) => {
+                let finish = match it.tail {
+                    SimdTail::Merge { saturate: false } => Finish::Wrap,
+                    SimdTail::Merge { saturate: true } => Finish::Saturate(it.dtype),
+                    SimdTail::Accumulate => Finish::Accumulate,
+                };
+                (LaneOperation::Arithmetic(it.op), finish, &it.operands)
+            }
+            Operation::SimdSet(it) => {
+                let finish = if it.accumulate { Finish::Accumulate } else { Finish::Wrap };
+                (LaneOperation::Set(it.compare), finish, &it.operands)
+            }
+            _ => return None,
+        };
+        let lanes = operands.lanes;
+        Some(Simd {
+            kind,
+            finish,
+            atype: operands.atype,
+            btype: operands.btype,
+            bits: lanes.width().bits(),
+            mask: lanes.mask().bits().into(),
+            a_lanes: lanes.a().lanes().to_vec(),
+            b_lanes: lanes.b().lanes().to_vec(),
+        })
     }
 
     pub(super) fn lanes(&self) -> u32 {
@@ -186,33 +207,6 @@ pub(super) fn compile(operation: &Operation, inputs: [Arg; 3], means: Means) -> 
     let mut parallel = Parallel { builder: Builder::default(), inputs, means, simd };
     let result = parallel.compute()?;
     Some(parallel.builder.finish(result))
-}
-
-fn arithmetic(it: &SimdArithmetic) -> Simd {
-    let finish = match it.tail {
-        SimdTail::Merge { saturate: false } => Finish::Wrap,
-        SimdTail::Merge { saturate: true } => Finish::Saturate(it.dtype),
-        SimdTail::Accumulate => Finish::Accumulate,
-    };
-    simd(LaneOperation::Arithmetic(it.op), finish, &it.operands)
-}
-
-fn set(it: &SimdSet) -> Simd {
-    let finish = if it.accumulate { Finish::Accumulate } else { Finish::Wrap };
-    simd(LaneOperation::Set(it.compare), finish, &it.operands)
-}
-
-fn simd(kind: LaneOperation, finish: Finish, operands: &SimdOperands) -> Simd {
-    Simd {
-        kind,
-        finish,
-        atype: operands.atype,
-        btype: operands.btype,
-        bits: operands.lanes.width().bits(),
-        mask: operands.lanes.mask().bits().into(),
-        a_lanes: operands.lanes.a().lanes().to_vec(),
-        b_lanes: operands.lanes.b().lanes().to_vec(),
-    }
 }
 
 /// Truth tables over the top bits of both operands and of their inner sum.

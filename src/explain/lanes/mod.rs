@@ -173,7 +173,7 @@ impl Picture {
         let lanes = instruction.simd().map(|simd| simd.lanes.written().map(|(lane, ..)| lane));
         let lanes = lanes.into_iter().flatten().collect();
         let amount = match &instruction.operation {
-            Operation::Shift(it) => match it.b {
+            Operation::Shift(it) => match it.operands.b {
                 Source::Register { part: Some(part), .. } => {
                     Part { low: part.shift() as u8, width: part.width() as u8 }
                 }

@@ -14,6 +14,20 @@ use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Semantics};
 
+/// The machine instructions before and after rewriting, for each video instruction of a module that
+/// was measured on the module's target.
+pub(crate) fn machine_instructions(module: &Module<'_>) -> Vec<(u32, u32)> {
+    let options = RewriteOptions::default().with_regions(false);
+    let (mut text, mut measured) = (String::new(), Vec::new());
+    // Without a target there are no costs.
+    let _ = Rewriter::new(&options).each(module, &mut text, |visited, text| {
+        text.clear();
+        let Visited::Instruction(decision) = visited else { return };
+        measured.extend(decision.known.machine_instructions());
+    });
+    measured
+}
+
 /// Finds the outcome for instructions, most of which are like others.
 pub(crate) struct Rewriter<'o> {
     pub(super) options: &'o RewriteOptions,
@@ -322,7 +336,7 @@ impl FormOutcome {
     }
 
     /// The machine instructions before and after rewriting, if they were measured.
-    pub(crate) fn machine_instructions(&self) -> Option<(u32, u32)> {
+    fn machine_instructions(&self) -> Option<(u32, u32)> {
         let Cost { ptxas, rewritten, .. } = self.cost?;
         Some((ptxas, if self.outcome.is_rewritten() { rewritten } else { ptxas }))
     }

@@ -3,7 +3,9 @@
 use super::super::straight::Copy;
 use crate::isa::{Compare, LaneWidth, Part, SecondaryOp, Type};
 use crate::module::{DeclaredTypes, VideoStatement};
-use crate::video::{Instruction, Operand, Operation, Register, SimdOp, Source, Tail};
+use crate::video::{
+    Instruction, Operand, Operation, Register, ScalarOperands, SimdOp, Source, Tail,
+};
 
 /// A scalar instruction that reads parts of `a` and `b`, and combines its result with `c`.
 pub(super) struct Member<'m> {
@@ -52,12 +54,12 @@ impl<'m> Member<'m> {
             Operation::Arithmetic(it) => {
                 let op = it.op.on_lanes();
                 let primary = Primary::Arithmetic { op, dtype: it.dtype, saturate: it.saturate };
-                let (c, to) = third(&it.tail)?;
-                (primary, [it.atype, it.btype], &it.a, &it.b, c, to)
+                let (a, b, c, to) = scalar(&it.operands)?;
+                (primary, [it.atype, it.btype], a, b, c, to)
             }
             Operation::Set(it) => {
-                let (c, to) = third(&it.tail)?;
-                (Primary::Set(it.compare), [it.atype, it.btype], &it.a, &it.b, c, to)
+                let (a, b, c, to) = scalar(&it.operands)?;
+                (Primary::Set(it.compare), [it.atype, it.btype], a, b, c, to)
             }
             Operation::MultiplyAdd(it) => {
                 let (types, Operand::Register(c)) = it.plain()? else { return None };
@@ -107,11 +109,13 @@ impl<'m> Member<'m> {
     }
 }
 
-/// The register `c`, and the part of it that is filled, if it is not added.
-fn third(tail: &Tail) -> Option<(&Register, Option<Part>)> {
+/// The sources, and the part of `c` that is filled, if `c` is not added.
+fn scalar(
+    ScalarOperands { a, b, tail, .. }: &ScalarOperands,
+) -> Option<(&Source, &Source, &Register, Option<Part>)> {
     match tail {
-        Tail::Merge { part, c: Operand::Register(c) } => Some((c, Some(*part))),
-        Tail::Secondary { op: SecondaryOp::Add, c: Operand::Register(c) } => Some((c, None)),
+        Tail::Merge { part, c: Operand::Register(c) } => Some((a, b, c, Some(*part))),
+        Tail::Secondary { op: SecondaryOp::Add, c: Operand::Register(c) } => Some((a, b, c, None)),
         _ => None,
     }
 }

@@ -290,10 +290,9 @@ impl Compiler<'_> {
     }
 
     pub(super) fn clamp_wide(&mut self, value: Value, range: Range) -> Option<Arg> {
-        let own = self.range(value);
         let inner = match self.op(value) {
             Op::Shr(x, _) => self.range(x),
-            _ => own,
+            _ => self.range(value),
         };
         if both64(inner, inner).is_none() {
             return self.clamp_far(value, range);
@@ -304,14 +303,7 @@ impl Compiler<'_> {
         {
             return Some(arg);
         }
-        let ty = if S64.contains_range(own) { Type::S32 } else { Type::U32 };
-        let mut wide = self.wide(value)?;
-        if own.max > range.max {
-            wide = self.push(Opcode::MinWide(ty), &[wide, Arg::Constant(range.max as u64)]);
-        }
-        if own.min < range.min {
-            wide = self.push(Opcode::MaxWide(ty), &[wide, Arg::Constant(range.min as u64)]);
-        }
+        let wide = self.within(value, range)?;
         Some(self.push(Opcode::Low, &[wide]))
     }
 

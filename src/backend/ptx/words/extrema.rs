@@ -2,7 +2,6 @@
 
 use super::super::sequence::{Arg, Opcode, word};
 use super::clamp::sum_range;
-use super::wide::both64;
 use super::{Compiler, Exact, S32, TOP, U32, common};
 use crate::ir::{Op, Range, Value};
 use crate::isa::{Compare, Type};
@@ -55,7 +54,8 @@ impl Compiler<'_> {
                 return Some(arg);
             }
         }
-        self.either_wide(Opcode::MinWide, x, y)
+        let least = self.either_wide(Opcode::MinWide, x, y)?;
+        Some(self.push(Opcode::Low, &[least]))
     }
 
     pub(super) fn greatest(&mut self, x: Value, y: Value) -> Option<Arg> {
@@ -90,7 +90,8 @@ impl Compiler<'_> {
                 return Some(arg);
             }
         }
-        self.either_wide(Opcode::MaxWide, x, y)
+        let most = self.either_wide(Opcode::MaxWide, x, y)?;
+        Some(self.push(Opcode::Low, &[most]))
     }
 
     /// The inner value, if a value reads it as 64 unsigned bits and the inner value can be
@@ -262,18 +263,6 @@ impl Compiler<'_> {
             let low = self.push(Opcode::Shl, &[exact.arg, by]);
             (low, self.push(Opcode::FunnelLeft, &[exact.arg, above, by]))
         })
-    }
-
-    pub(super) fn either_wide(
-        &mut self,
-        opcode: fn(Type) -> Opcode,
-        x: Value,
-        y: Value,
-    ) -> Option<Arg> {
-        let ty = both64(self.range(x), self.range(y))?;
-        let (x, y) = (self.wide(x)?, self.wide(y)?);
-        let result = self.push(opcode(ty), &[x, y]);
-        Some(self.push(Opcode::Low, &[result]))
     }
 }
 

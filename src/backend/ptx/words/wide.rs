@@ -74,34 +74,41 @@ impl Compiler<'_> {
                 let (x, amount) = (self.wide(x)?, self.low(amount)?);
                 Some(self.push(Opcode::ShrWide(ty), &[x, amount]))
             }
-            Op::Min(x, y) => {
-                let ty = both64(self.range(x), self.range(y))?;
-                let (x, y) = (self.wide(x)?, self.wide(y)?);
-                Some(self.push(Opcode::MinWide(ty), &[x, y]))
-            }
-            Op::Max(x, y) => {
-                let ty = both64(self.range(x), self.range(y))?;
-                let (x, y) = (self.wide(x)?, self.wide(y)?);
-                Some(self.push(Opcode::MaxWide(ty), &[x, y]))
-            }
-            Op::Clamp(x, range) => {
-                let own = self.range(x);
-                let ty = both64(own, own)?;
-                let mut wide = self.wide(x)?;
-                if own.max > range.max {
-                    wide = self.push(Opcode::MinWide(ty), &[wide, Arg::Constant(range.max as u64)]);
-                }
-                if own.min < range.min {
-                    wide = self.push(Opcode::MaxWide(ty), &[wide, Arg::Constant(range.min as u64)]);
-                }
-                Some(wide)
-            }
+            Op::Min(x, y) => self.either_wide(Opcode::MinWide, x, y),
+            Op::Max(x, y) => self.either_wide(Opcode::MaxWide, x, y),
+            Op::Clamp(x, range) => self.within(x, range),
             Op::Input(_)
             | Op::Constant(_)
             | Op::Extract { .. }
             | Op::Compare(..)
             | Op::Insert { .. } => None,
         }
+    }
+
+    /// The smaller or the larger of two values, in 64 bits.
+    pub(super) fn either_wide(
+        &mut self,
+        opcode: fn(Type) -> Opcode,
+        x: Value,
+        y: Value,
+    ) -> Option<Arg> {
+        let ty = both64(self.range(x), self.range(y))?;
+        let (x, y) = (self.wide(x)?, self.wide(y)?);
+        Some(self.push(opcode(ty), &[x, y]))
+    }
+
+    /// The number within the range that is nearest to a value, in 64 bits.
+    pub(super) fn within(&mut self, value: Value, range: Range) -> Option<Arg> {
+        let own = self.range(value);
+        let ty = both64(own, own)?;
+        let mut wide = self.wide(value)?;
+        if own.max > range.max {
+            wide = self.push(Opcode::MinWide(ty), &[wide, Arg::Constant(range.max as u64)]);
+        }
+        if own.min < range.min {
+            wide = self.push(Opcode::MaxWide(ty), &[wide, Arg::Constant(range.min as u64)]);
+        }
+        Some(wide)
     }
 }
 

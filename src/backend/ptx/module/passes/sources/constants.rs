@@ -5,7 +5,8 @@
 
 use super::super::super::super::facts::Site;
 use crate::video::{
-    Immediate, Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Source, Tail,
+    Arithmetic, Immediate, Instruction, MadMode, MultiplyAdd, Operand, Operation, Register,
+    ScalarOperands, Set, Source, Tail,
 };
 
 /// A scalar instruction with constants in the place of registers that hold them. `None` if no
@@ -19,15 +20,14 @@ pub(super) fn on_constants(instruction: &Instruction, site: Site<'_>) -> Option<
 /// Puts known constants in the place of registers, and tells whether any was known.
 fn replace(operation: &mut Operation, known: &mut dyn FnMut(&Register) -> Option<u32>) -> bool {
     match operation {
-        Operation::Arithmetic(it) => {
-            source(&mut it.a, known) | source(&mut it.b, known) | third(&mut it.tail, known)
-        }
-        Operation::Set(it) => {
-            source(&mut it.a, known) | source(&mut it.b, known) | third(&mut it.tail, known)
+        Operation::Arithmetic(Arithmetic { operands, .. })
+        | Operation::Set(Set { operands, .. }) => {
+            let ScalarOperands { a, b, tail, .. } = operands;
+            source(a, known) | source(b, known) | third(tail, known)
         }
         // Constants that are shifted or multiplied are moved into registers again, and ptxas knows
         // the amount of a shift.
-        Operation::Shift(it) => third(&mut it.tail, known),
+        Operation::Shift(it) => third(&mut it.operands.tail, known),
         Operation::MultiplyAdd(it) => {
             let mut parts = it.parts();
             let is_known = parts.mode == MadMode::Plain && operand(&mut parts.c, known);

@@ -9,7 +9,9 @@ use super::super::super::super::facts::Facts;
 use super::super::super::super::straight::names_between;
 use crate::isa::{LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
-use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, Source, Tail, numbered};
+use crate::video::{
+    Operation, Register, ScalarOperands, SimdArithmetic, SimdOp, SimdTail, Source, Tail, numbered,
+};
 
 /// This many statements before and after an instruction are its neighbours.
 const NEAR: usize = 8;
@@ -76,8 +78,9 @@ impl<'s> Difference<'s> {
         let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
         let (op, types, saturates, words, width) = match &instruction.operation {
             Operation::Arithmetic(it) => {
-                let saturates = it.saturate && !matches!(it.tail, Tail::Merge { .. });
-                let (types, words) = ([it.dtype, it.atype, it.btype], [word(&it.a)?, word(&it.b)?]);
+                let ScalarOperands { a, b, tail, .. } = &it.operands;
+                let saturates = it.saturate && !matches!(tail, Tail::Merge { .. });
+                let (types, words) = ([it.dtype, it.atype, it.btype], [word(a)?, word(b)?]);
                 (it.op.on_lanes(), types, saturates, words, None)
             }
             Operation::SimdArithmetic(SimdArithmetic { op, dtype, operands, tail }) => {
