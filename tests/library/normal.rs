@@ -16,7 +16,7 @@ fn normal(source: &str) -> String {
 
 /// Statements with one constant in two spellings. For both, ptxas 12.9 and 13.5 make the same code
 /// or the same bytes of a variable.
-pub(crate) const SAME_FLOATS: [(&str, &str); 16] = [
+pub(crate) const SAME_FLOATS: [(&str, &str); 22] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, 0d3ff0000000000000;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, -1.0;", "mov.f32 f, 0fbf800000;"),
@@ -30,6 +30,15 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 16] = [
     ("cvt.f64.f32 d, 0.1;", "cvt.f64.f32 d, 0f3DCCCCCD;"),
     ("cvt.rn.f16x2.f32 b, f, 0.1;", "cvt.rn.f16x2.f32 b, f, 0f3DCCCCCD;"),
     ("slct.f32.s32 f, f, 0.1, b;", "slct.f32.s32 f, f, 0f3DCCCCCD, b;"),
+    ("slct.f64.f32 d, d, d, 0.1;", "slct.f64.f32 d, d, d, 0f3DCCCCCD;"),
+    ("slct.f64.f32 d, 0.1, d, f;", "slct.f64.f32 d, 0d3FB999999999999A, d, f;"),
+    ("@q slct.ftz.f32.f32 f, 0.1, f, f;", "@q slct.ftz.f32.f32 f, 0f3DCCCCCD, f, f;"),
+    ("red.global.add.f32 [p], 0.1;", "red.global.add.f32 [p], 0f3DCCCCCD;"),
+    ("red.global.add.v2.f32 [p], {0.1, f};", "red.global.add.v2.f32 [p], {0d3FB999999999999A, f};"),
+    (
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [b], 0.1, [b];",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [b], 0d3FB999999999999A, [b];",
+    ),
     // Modifiers may follow the type.
     ("add.f32.ftz f, f, 0.1;", "add.f32.ftz f, f, 0f3DCCCCCD;"),
     ("setp.f32.eq q, f, 0.1;", "setp.f32.eq q, f, 0f3DCCCCCD;"),
@@ -41,7 +50,7 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 16] = [
 ];
 
 /// Statements with two different constants, for which ptxas makes different code.
-pub(crate) const OTHER_FLOATS: [(&str, &str); 6] = [
+pub(crate) const OTHER_FLOATS: [(&str, &str); 11] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, -1.0;"),
     ("mov.f32 f, 0.1;", "mov.f32 f, 0f3DCCCCCC;"),
     ("mov.f32 f, 0.0;", "mov.f32 f, -0.0;"),
@@ -49,6 +58,15 @@ pub(crate) const OTHER_FLOATS: [(&str, &str); 6] = [
     // `0f…` is the low half of an `.f64`.
     ("mov.f64 d, 1.0;", "mov.f64 d, 0f3F800000;"),
     ("cvt.rn.f32.f64 f, 0.1;", "cvt.rn.f32.f64 f, 0f3DCCCCCD;"),
+    ("slct.f64.f32 d, 0.1, d, f;", "slct.f64.f32 d, 0d3FB99999A0000000, d, f;"),
+    ("slct.b64.f32 p, p, 0.1, f;", "slct.b64.f32 p, p, 0f3DCCCCCD, f;"),
+    // ptxas takes the low half of the `.f64` in these.
+    ("red.global.add.v2.f32 [p], {0.1, f};", "red.global.add.v2.f32 [p], {0f3DCCCCCD, f};"),
+    ("red.global.v2.f32.add [p], {1.0, f};", "red.global.v2.f32.add [p], {0f3F800000, f};"),
+    (
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [b], 0.1, [b];",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [b], 0f3DCCCCCD, [b];",
+    ),
 ];
 
 /// A module with some statements.

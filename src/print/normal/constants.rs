@@ -16,11 +16,18 @@ pub(crate) enum FloatType {
 }
 
 impl FloatType {
-    /// The type that the first tokens of a statement tell. The last floating-point type is the type
-    /// of the sources: `cvt.f64.f32`, `slct.f32.s32`.
+    /// The type that the first tokens of a statement tell, which end before the number. The last
+    /// floating-point type is that of the sources (`cvt.f64.f32`), with two exceptions.
     pub(crate) fn after(tokens: &[Token], source: &str) -> FloatType {
-        let mut words = tokens.iter().rev().filter(|token| token.kind() == TokenKind::Dot);
-        let of_word = |word: &Token| match word.span().text(source).as_bytes() {
+        // The type stands near the start; a list of values may be long.
+        let tokens = &tokens[..tokens.len().min(64)];
+        let text = |token: &Token| token.span().text(source);
+        let start =
+            tokens.iter().position(|it| it.kind() == TokenKind::Dot).unwrap_or(tokens.len());
+        let mnemonic = start.checked_sub(1).map_or("", |before| text(&tokens[before]));
+        let has =
+            |modifiers: &[&str]| tokens[start..].iter().any(|it| modifiers.contains(&text(it)));
+        let of_word = |word: &Token| match text(word).as_bytes() {
             b".f32" => Some(FloatType::Single),
             [b'.', b'f' | b'e', digit, ..] | [b'.', b'b' | b't', b'f', digit, ..]
                 if digit.is_ascii_digit() =>
@@ -29,7 +36,20 @@ impl FloatType {
             }
             _ => None,
         };
-        words.find_map(of_word).unwrap_or_default()
+        match mnemonic {
+            // The first type of `slct` is that of `a` and `b`, the last one that of `c`.
+            "slct" if tokens.iter().filter(|it| it.is(b',')).count() < 3 => {
+                let own = tokens[start..].iter().find(|it| text(it) != ".ftz");
+                own.and_then(of_word).unwrap_or_default()
+            }
+            // ptxas takes the low half of the `.f64`, and rounds nothing.
+            "atom" | "red" | "multimem" if has(&[".v2", ".v4", ".v8"]) => FloatType::Other,
+            "st" if has(&[".async"]) => FloatType::Other,
+            _ => {
+                let mut words = tokens.iter().rev().filter(|it| it.kind() == TokenKind::Dot);
+                words.find_map(of_word).unwrap_or_default()
+            }
+        }
     }
 }
 
