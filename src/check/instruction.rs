@@ -1,7 +1,7 @@
 //! Checks one instruction: turns the raw tree into the validated AST.
 
 use super::modifiers::{self, Modifiers};
-use super::operands::{self, OperandUse, Operands};
+use super::operands::{self, Operands};
 use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
 use crate::isa::{Mnemonic, RegisterType, WordType};
@@ -289,15 +289,17 @@ impl CheckedOperands {
         // `assign` may have read an extra operand, which is no part of the instruction.
         checked.declared = None;
         let d = operands::destination(checked, form, mnemonic, operands.d);
-        operands::not_of_halves(checked, mnemonic, operands.d, OperandUse::Destination);
+        operands::not_of_halves(checked, mnemonic, operands.d, OperandName::D);
         checked.note_type(OperandName::D);
         let a = operands::source(checked, form, operands.a);
+        operands::not_of_halves(checked, mnemonic, operands.a, OperandName::A);
         checked.note_type(OperandName::A);
         let b = operands::source(checked, form, operands.b);
+        operands::not_of_halves(checked, mnemonic, operands.b, OperandName::B);
         checked.note_type(OperandName::B);
         let c = operands.c.map(|c| {
             let value = operands::third_source(checked, form, c);
-            operands::not_of_halves(checked, mnemonic, c, OperandUse::Source);
+            operands::not_of_halves(checked, mnemonic, c, OperandName::C);
             value
         });
         checked.note_type(OperandName::C);

@@ -3,10 +3,10 @@
 use super::instruction::Checked;
 use super::structure::either;
 use super::suggest;
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, listed};
 use crate::isa::{Destination, Mnemonic, Modifier, Role, Slot};
 use crate::source::Span;
-use crate::syntax::{RawInstruction, Shape};
+use crate::syntax::{RawInstruction, Shape, types};
 use crate::video;
 
 /// The modifiers by role.
@@ -45,32 +45,9 @@ const FOREIGN_COMPARISONS: &[(&str, Option<&str>)] = &[
     (".nan", None),
 ];
 
-/// PTX types that no video instruction has.
+/// Whether a word that is no modifier of a video instruction is a type of PTX.
 fn is_foreign_type(text: &str) -> bool {
-    matches!(
-        text,
-        ".b8"
-            | ".b16"
-            | ".b32"
-            | ".b64"
-            | ".b128"
-            | ".u8"
-            | ".u16"
-            | ".u64"
-            | ".s8"
-            | ".s16"
-            | ".s64"
-            | ".f16"
-            | ".f16x2"
-            | ".f32"
-            | ".f64"
-            | ".bf16"
-            | ".bf16x2"
-            | ".tf32"
-            | ".pred"
-            | ".u16x2"
-            | ".s16x2"
-    )
+    types().chain([".bf16", ".bf16x2", ".tf32", ".u16x2", ".s16x2"]).any(|it| it == text)
 }
 
 /// The spellings that fit a slot.
@@ -191,7 +168,7 @@ fn not_allowed(
         Role::Saturate => format!("`{mnemonic}` gives 0 or 1, so there is nothing to clamp"),
         Role::Secondary => format!("`{mnemonic}` always adds `c`"),
         // Each other role belongs to at most three instructions.
-        _ => format!("`{modifier}` belongs to {}", list(&takers)),
+        _ => format!("`{modifier}` belongs to {}", listed(&takers, "and")),
     };
     checked.push(
         Diagnostic::new(
@@ -226,17 +203,22 @@ fn secondary_advice(
         Some(".s32") if slot(mnemonic, Role::Dtype).is_some() => ".s32",
         _ => ".u32",
     };
-    let name = |at: usize, default: &'static str| {
-        raw.operands.get(at).map_or(default, |operand| operand.value.text(checked.source))
-    };
-    let (d, c) = (name(0, "d"), name(3, "c"));
+    let (d, c) = (example(checked.source, raw, 0, "d"), example(checked.source, raw, 3, "c"));
     let second = format!("v{}{width}{ty}{ty}{ty} {d}, {d}, {c}, {c};", &modifier.text()[1..]);
-    let example = if mnemonic == Mnemonic::Vset4 && modifier == Modifier::Max {
+    let note = if mnemonic == Mnemonic::Vset4 && modifier == Modifier::Max {
         " (the manual's example `vset4.u32.u32.ne.max` is a mistake: no assembler accepts it)"
     } else {
         ""
     };
-    format!("drop `{modifier}` and follow with `{second}`{example}")
+    format!("drop `{modifier}` and follow with `{second}`{note}")
+}
+
+/// The register of an operand in an example, if its name is short.
+fn example<'s>(source: &'s str, raw: &RawInstruction, at: usize, default: &'s str) -> &'s str {
+    match raw.operands.get(at).map(|it| (it.shape, it.value)) {
+        Some((Shape::Name, value)) if value.len() <= 20 => value.text(source),
+        _ => default,
+    }
 }
 
 /// Reports a modifier that no video instruction has, and suggests the modifier that may have been
@@ -317,7 +299,7 @@ fn unknown(
             .filter(|modifier| video::takes(mnemonic, **modifier))
             .map(|modifier| format!("`{modifier}`"))
             .collect();
-        diagnostic = diagnostic.help(format!("`{mnemonic}` takes {}", list(&known)));
+        diagnostic = diagnostic.help(format!("`{mnemonic}` takes {}", listed(&known, "and")));
     }
     checked.push(diagnostic);
     meant
@@ -335,14 +317,14 @@ fn belongs_to_operand(
     let is_mask =
         matches!(form.destination, Destination::Mask(_)) && form.destination.accepts(text);
     let is_selector = form.sources.accepts(text);
-    let modifiers = raw.modifiers.iter().map(|modifier| modifier.text(source));
+    if !is_mask && !is_selector {
+        return None;
+    }
+    // Legal instructions have fewer modifiers.
+    let modifiers = raw.modifiers.iter().take(8).map(|modifier| modifier.text(source));
     let opcode: String =
         modifiers.filter(|modifier| Modifier::from_text(modifier).is_some()).collect();
-    let name = |at: usize, default| match raw.operands.get(at).map(|it| (it.shape, it.value)) {
-        Some((Shape::Name, value)) if value.len() <= 20 => value.text(source),
-        _ => default,
-    };
-    let (d, a) = (name(0, "d"), name(1, "a"));
+    let (d, a) = (example(source, raw, 0, "d"), example(source, raw, 1, "a"));
     let on_d = format!("`{mnemonic}{opcode} {d}{text}, …`");
     let on_a = format!("`{mnemonic}{opcode} {d}, {a}{text}, …`");
     Some(match (is_mask, is_selector) {
@@ -350,8 +332,7 @@ fn belongs_to_operand(
             format!("a mask belongs on the destination: {on_d}; a selector on a source: {on_a}")
         }
         (true, false) => format!("a mask belongs on the destination: {on_d}"),
-        (false, true) => format!("a selector belongs on its operand: {on_a}"),
-        (false, false) => return None,
+        _ => format!("a selector belongs on its operand: {on_a}"),
     })
 }
 
@@ -506,14 +487,5 @@ fn require(
             diagnostic = diagnostic.help(format!("the syntax is `{line}`"));
         }
         checked.push(diagnostic);
-    }
-}
-
-/// `a, b and c`
-fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
     }
 }

@@ -17,7 +17,8 @@ use registers::word_register;
 use selectors::{mask, takes_selector, wrong_selector};
 
 pub(in crate::check) use negation::negation;
-pub(in crate::check) use registers::{OperandUse, not_of_halves};
+use registers::OperandUse;
+pub(in crate::check) use registers::not_of_halves;
 pub(crate) use selectors::is_ignored;
 
 /// The operands of an instruction that has the right number of them.

@@ -1,6 +1,6 @@
 //! Diagnostics for text that does not parse.
 
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, listed};
 use crate::isa::{PtxVersion, Target};
 use crate::source::{Span, UNDECODABLE, nearest};
 use crate::syntax::declaration::DIRECTIVES;
@@ -294,14 +294,7 @@ fn list(expected: Expected) -> String {
 
 /// `a, b or c`
 pub(super) fn either(items: &[impl AsRef<str>]) -> String {
-    match items {
-        [] => "nothing".into(),
-        [one] => one.as_ref().into(),
-        [rest @ .., last] => {
-            let rest: Vec<&str> = rest.iter().map(AsRef::as_ref).collect();
-            format!("{} or {}", rest.join(", "), last.as_ref())
-        }
-    }
+    if items.is_empty() { "nothing".into() } else { listed(items, "or") }
 }
 
 /// The finding for a constant expression without a value.

@@ -205,6 +205,18 @@ impl miette::Diagnostic for Diagnostic {
     }
 }
 
+/// `a, b or c`, where `word` is `or`.
+pub(crate) fn listed(items: &[impl AsRef<str>], word: &str) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().into(),
+        [rest @ .., last] => {
+            let rest: Vec<&str> = rest.iter().map(AsRef::as_ref).collect();
+            format!("{} {word} {}", rest.join(", "), last.as_ref())
+        }
+    }
+}
+
 /// The most characters of a token that a message quotes.
 const QUOTED: usize = 80;
 /// The most characters of a text about a finding.

@@ -277,7 +277,7 @@ fn what_is_no_register() {
 
 /// ptxas 11.8 to 13.5: "Arguments mismatch for instruction".
 #[test]
-fn comparisons_write_and_add_no_pairs_of_halves() {
+fn pairs_of_halves_are_not_written_or_added_by_comparisons_and_not_negated() {
     for (statement, is_wrong) in [
         ("vset.u32.u32.eq x, s, t;", true),
         ("vset.u32.u32.eq.add r, s, t, x;", true),
@@ -286,6 +286,10 @@ fn comparisons_write_and_add_no_pairs_of_halves() {
         ("vset4.u32.u32.eq r, s, t, x;", true),
         ("vset.u32.u32.eq r, x, x;", false),
         ("vset4.u32.u32.eq r, x, x, t;", false),
+        ("vmad.s32.s32.s32 r, s, t, -x;", true),
+        ("vmad.s32.s32.s32 r, -x, s, t;", true),
+        ("vmad.s32.s32.s32 r, s, -x.b0, t;", true),
+        ("vmad.s32.s32.s32 x, x, x.b0, x;", false),
         ("vmin.u32.u32.u32.add x, s, t, x;", false),
         ("vsub2.u32.u32.u32.add x, x, x, x;", false),
     ] {

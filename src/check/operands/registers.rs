@@ -5,7 +5,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{Family, Form, Mnemonic, RegisterType, Sources, WordType, is_special_register};
 use crate::source::{Span, nearest};
 use crate::syntax::{OperandClass, RawOperand, Shape, SymbolKind};
-use crate::video::Register;
+use crate::video::{OperandName, Register};
 
 /// Whether an operand is read or written: the advice depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,20 +56,24 @@ pub(super) fn word_register(
     None
 }
 
-/// Reports a `.f16x2` register where ptxas takes none: in comparisons, as the destination and as
-/// the third source. Elsewhere it counts as untyped bits.
+/// Reports a `.f16x2` register where ptxas takes none: behind a minus, and in comparisons as the
+/// destination and as the third source. Elsewhere it counts as untyped bits.
 pub(in crate::check) fn not_of_halves(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
     operand: &RawOperand,
-    place: OperandUse,
+    name: OperandName,
 ) {
     let compares = matches!(mnemonic.family(), Family::Set | Family::SimdSet(_));
-    if !compares || checked.declared != Some(WordType::F16x2) {
+    let is_compared = matches!(name, OperandName::A | OperandName::B);
+    let is_refused = operand.minus.is_some() || compares && !is_compared;
+    if !is_refused || checked.declared != Some(WordType::F16x2) {
         return;
     }
     let text = operand.value.text(checked.source);
     if let Some(symbol) = checked.resolve(text) {
+        let written = name == OperandName::D;
+        let place = if written { OperandUse::Destination } else { OperandUse::Source };
         let wrong = wrong_symbol(operand.value, text, symbol.kind, place);
         checked.push(wrong.related(symbol.span, "declared here"));
     }
