@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use super::notebook::outside;
 use super::{CheckOptions, Checker, Sink, Take, check_counted, is_wanted, sort};
 use crate::check::Language;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity, bounded};
@@ -132,11 +133,7 @@ fn one(
     if found.is_empty()
         && checker.checker.diagnostics.iter().all(|it| it.severity < Severity::Error)
     {
-        let is_constant = |operand: &AsmOperand<'_>| {
-            matches!(kind(asm, operand), SymbolKind::Operand(OperandClass::Constant(_)))
-        };
-        let of_tree =
-            run_asm_tree(options, operands, statements, is_constant, |at| beyond(asm, at));
+        let of_tree = run_asm_tree(options, operands, statements, |at| beyond(asm, at));
         checker.checker.diagnostics.extend(of_tree);
     }
     let mut diagnostics = checker.found;
@@ -168,21 +165,10 @@ fn check_module(
     count: &mut impl FnMut(),
 ) -> Vec<Diagnostic> {
     let options = options.clone().with_language(Language::Ptx);
-    let (statements, mut found) = check_counted(module.text(), &options);
+    let (statements, found) = check_counted(module.layer.text(), &options);
     (0..statements).for_each(|_| count());
-    for found in &mut found {
-        found.span = module.place(found.span);
-        found.statement = found.statement.map(|span| module.place(span));
-        for label in &mut found.labels {
-            label.span = module.place(label.span);
-        }
-        found.fixes.retain_mut(|fix| {
-            fix.edits.iter_mut().all(|edit| {
-                let new = module.source_edit(source, edit.span, &edit.replacement);
-                new.map(|(span, text)| *edit = Edit::replace(span, text)).is_some()
-            })
-        });
-    }
+    let moved = found.into_iter().map(|found| outside(&module.layer, source, found));
+    let mut found: Vec<Diagnostic> = moved.collect();
     sort(&mut found);
     found
 }
@@ -196,14 +182,15 @@ fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
 /// The kind of symbol that an operand is, by its constraint.
 fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     let constraint = operand.constraint.as_str();
+    if operand.is_number() {
+        return SymbolKind::Operand(OperandClass::Constant(constraint));
+    }
+    let register = |ty| SymbolKind::Operand(OperandClass::Register(ty, constraint));
     if asm.convention() == Convention::Rust {
-        let class = constraint.split(['(', ')']).nth(1).unwrap_or(constraint);
-        let register = |ty| SymbolKind::Operand(OperandClass::Register(ty, constraint));
-        return match class {
-            "reg16" => register(".b16"),
-            "reg64" => register(".b64"),
-            "reg128" => register(".b128"),
-            "const" => SymbolKind::Operand(OperandClass::Constant(constraint)),
+        return match constraint.split(['(', ')']).nth(1) {
+            Some("reg16") => register(".b16"),
+            Some("reg64") => register(".b64"),
+            Some("reg128") => register(".b128"),
             _ => SymbolKind::Register(".b32"),
         };
     }
@@ -214,14 +201,12 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     {
         return kind(asm, other);
     }
-    let register = |ty| SymbolKind::Operand(OperandClass::Register(ty, constraint));
     match class {
         "h" => register(".b16"),
         "l" => register(".b64"),
         "q" => register(".b128"),
         "f" => register(".f32"),
         "d" => register(".f64"),
-        "n" | "i" => SymbolKind::Operand(OperandClass::Constant(constraint)),
         // A 32-bit word, or an unknown constraint.
         _ => SymbolKind::Register(".b32"),
     }
@@ -265,7 +250,7 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
     }
 
     fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'t>) {
-        if !self.is_ptx(&statement) {
+        if !self.machine.is_ptx(statement.tokens, |word| self.operands.get(word).is_some()) {
             return;
         }
         let before = self.checker.diagnostics.len();
@@ -309,12 +294,6 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
     // Such problems are not reported: blocks may be opened in one `asm` and closed in another, and
     // other instructions are not judged.
     fn problem(&mut self, _: Problem) {}
-}
-
-impl EmbeddedChecker<'_, '_> {
-    fn is_ptx(&self, statement: &WantedStatement<'_>) -> bool {
-        self.machine.is_ptx(statement.tokens, |word| self.operands.get(word).is_some())
-    }
 }
 
 /// The label at the definition of the macro that a part of an `asm` text comes from. If a header

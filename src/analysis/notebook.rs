@@ -3,7 +3,7 @@
 use super::{Preview, check_previewed, sort};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Code, Diagnostic, Edit, Fix, Label};
-use crate::embed::{Cells, cells};
+use crate::embed::{Layer, cells, literal_edit};
 use crate::source::Span;
 
 /// Checks the cells of a notebook. `None` if there are more findings than there is room for.
@@ -25,31 +25,31 @@ pub(super) fn check(
         all.push(found.label("expected something else"));
     }
     for cells in cells {
-        let text = cells.text();
+        let text = cells.layer.text();
         let options = options.clone().with_language(Language::of_host(cells.host));
         let (statements, found) = check_previewed(text, Preview::of(text), &options, room)?;
         count += statements;
-        all.extend(found.into_iter().map(|found| outside(&cells, source, found)));
+        all.extend(found.into_iter().map(|found| outside(&cells.layer, source, found)));
     }
     sort(&mut all);
     (all.len() <= room).then_some((count, all))
 }
 
-/// Moves a finding from the text of the cells to the notebook.
-fn outside(cells: &Cells, source: &str, found: Diagnostic) -> Diagnostic {
+/// Moves a finding from a text in string literals to the source around them.
+pub(super) fn outside(layer: &Layer, source: &str, found: Diagnostic) -> Diagnostic {
     let fix = |fix: Fix| {
         let edits = fix.edits.iter().map(|edit| {
-            let (span, replacement) = cells.edit(source, edit.span, &edit.replacement)?;
+            let (span, replacement) = literal_edit(layer, source, edit.span, &edit.replacement)?;
             Some(Edit::replace(span, replacement))
         });
         Some(Fix { edits: edits.collect::<Option<_>>()?, ..fix })
     };
-    let label = |label: Label| Label { span: cells.place(label.span), ..label };
+    let label = |label: Label| Label { span: layer.place(label.span), ..label };
     Diagnostic {
-        span: cells.place(found.span),
+        span: layer.place(found.span),
         labels: found.labels.into_iter().map(label).collect(),
         fixes: found.fixes.into_iter().filter_map(fix).collect(),
-        statement: found.statement.map(|span| cells.place(span)),
+        statement: found.statement.map(|span| layer.place(span)),
         ..found
     }
 }

@@ -61,12 +61,12 @@ fn written(
 ) -> String {
     let quote = Span::new(literal.body.end, literal.span.end).text(source);
     let Some(line_break) = line_break.filter(|_| !matches!(literal.form, Form::Raw)) else {
-        return one_literal(literal.form, quote, text);
+        return escaped(literal.form, quote, text);
     };
     let mut out = String::new();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for (at, line) in lines.iter().enumerate() {
-        out.push_str(&one_literal(literal.form, quote, line));
+        out.push_str(&escaped(literal.form, quote, line));
         if line.ends_with('\n') && (more || at + 1 < lines.len()) {
             out.push_str(line_break);
         }
@@ -74,16 +74,9 @@ fn written(
     out
 }
 
-fn one_literal(form: Form, quote: &str, text: &str) -> String {
-    match form {
-        Form::C => escape(text),
-        _ => escaped(form, quote, text),
-    }
-}
-
 /// The change of a source that replaces a span of the text of its string literals. `None` if
 /// the literals cannot express the change.
-pub(super) fn literal_edit(
+pub(crate) fn literal_edit(
     layer: &Layer,
     source: &str,
     span: Span,
@@ -154,27 +147,6 @@ fn line_break(asm: &Asm<'_>, source: &str, literal: &Literal, at: u32) -> Option
     text.extend(source[line..start].chars().map(|c| if c == '\t' { '\t' } else { ' ' }));
     text.push(quote);
     Some(text)
-}
-
-/// Escapes PTX for an ordinary literal of C.
-fn escape(text: &str) -> String {
-    use std::fmt::Write;
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            // Three digits, so that the next character cannot continue the escape.
-            '\0'..='\x1f' => _ = write!(out, "\\{:03o}", u32::from(c)),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// Whether the changed source reads as the text with the replacement.

@@ -1,4 +1,4 @@
-//! The escapes in string literals of languages other than C.
+//! The escapes in string literals. `template` reads those of C.
 
 use super::scan::Form;
 use crate::source::UNDECODABLE;
@@ -205,6 +205,8 @@ pub(super) fn escaped(form: Form, quote: &str, text: &str) -> String {
             (_, '\n') => out.push_str("\\n"),
             (_, '\t') => out.push_str("\\t"),
             (_, '\r') => out.push_str("\\r"),
+            // Three digits, so that the next character cannot continue the escape.
+            (Form::C, '\0'..='\x1f') => _ = write!(out, "\\{:03o}", u32::from(c)),
             (Form::Json, '\0'..='\x1f') => _ = write!(out, "\\u{:04x}", u32::from(c)),
             (_, '\0'..='\x1f') => _ = write!(out, "\\x{:02x}", u32::from(c)),
             _ => out.push(c),

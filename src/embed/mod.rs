@@ -50,6 +50,7 @@ mod template;
 
 use std::sync::Arc;
 
+pub(crate) use edit::literal_edit;
 pub(crate) use headers::Joined;
 pub use headers::{Header, Headers, Include};
 pub use hosts::Host;
@@ -121,9 +122,9 @@ fn llvm_literal(start: usize, end: usize) -> Literal {
     }
 }
 
-/// A source inside the string literals of another source.
+/// A text inside the string literals of a source.
 #[derive(Debug)]
-struct Layer {
+pub(crate) struct Layer {
     quoting: Quoting,
     mapped: Mapped,
     literals: Vec<Literal>,
@@ -134,12 +135,12 @@ impl Layer {
         Layer { quoting, mapped: decode(source, &literals), literals }
     }
 
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.mapped.text
     }
 
     /// The place of a span in the source around this layer.
-    fn place(&self, span: Span) -> Span {
+    pub(crate) fn place(&self, span: Span) -> Span {
         edit::place(self.text(), &self.mapped.map, span)
     }
 }
@@ -189,7 +190,8 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
 ///
 /// A literal counts only if nothing computes with it: no f-string, `%`, `.format` and the like.
 /// A Python string that stands alone as a statement is a comment. Strings of Rust, and raw
-/// strings of C, count if they are plainly CUDA: with `__global__`, `__device__` or `extern`.
+/// strings of C, count if they are plainly CUDA: with `__global__`, `__device__`, `__kernel` or
+/// `extern`.
 /// Inside string literals, a statement is left out if its template has a place to fill in, such
 /// as `{name}`, `%(name)s`, `${name}` or `@name@`.
 pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
@@ -206,9 +208,9 @@ pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec
     if host == Host::Notebook {
         let (cells, _) = cells(source);
         let unread = |it: &Cells| {
-            let skipped = unread(it.text(), it.host, headers).into_iter();
+            let skipped = unread(it.layer.text(), it.host, headers).into_iter();
             skipped
-                .map(|Skipped { span, reason }| Skipped { span: it.place(span), reason })
+                .map(|Skipped { span, reason }| Skipped { span: it.layer.place(span), reason })
                 .collect()
         };
         return sorted(cells.iter().flat_map::<Vec<_>, _>(unread).collect());
@@ -292,8 +294,8 @@ fn may_have_asm(source: &str) -> bool {
 fn layers(source: &str, host: Host) -> Vec<Layer> {
     let mut all = Vec::new();
     if host == Host::C {
-        for literal in raw_strings(source) {
-            all.extend(cuda_layer(source, host, vec![literal]));
+        for literals in raw_strings(source) {
+            all.extend(cuda_layer(source, host, literals));
         }
         return all;
     }
@@ -316,7 +318,8 @@ fn cuda_layer(source: &str, host: Host, literals: Vec<Literal>) -> Option<Layer>
         literals.iter().any(holds)
     };
     let has_parts = host != Host::C && hosts::has_parts_of_cuda(host);
-    let is_plain = || has(b"__global__") || has(b"__device__") || has(b"extern");
+    let is_plain =
+        || [&b"__global__"[..], b"__device__", b"__kernel", b"extern"].into_iter().any(has);
     (has(b"asm") && (has_parts || is_plain()))
         .then(|| Layer::new(Quoting::Of(host), source, literals))
 }
@@ -382,11 +385,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         if self.expands && by_macros {
             self.macros(&plain);
         }
-        let is_disabled = |literal: &Literal| literal.span.is_in(&scanner.disabled);
-        for literal in
-            raw_strings(self.part.text(self.source)).into_iter().filter(|it| !is_disabled(it))
-        {
-            if let Some(layer) = cuda_layer(self.source, Host::C, vec![literal]) {
+        let mut strings = raw_strings(self.part.text(self.source));
+        strings.retain(|literals| !literals[0].span.is_in(&scanner.disabled));
+        for literals in strings {
+            if let Some(layer) = cuda_layer(self.source, Host::C, literals) {
                 self.layer(layer);
             }
         }
@@ -543,14 +545,16 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                     self.call(span, text, constraints, convention);
                 }
                 Found::Llvm(literals) => self.llvm(literals),
-                Found::Text(run) if run.literals.is_empty() => {}
                 Found::Text(run) => {
                     let Some(layer) = cuda_layer(self.source, self.host, run.literals) else {
                         continue;
                     };
                     if run.computed {
-                        for statement in Scanner::new(layer.text()) {
-                            self.skip(layer.place(statement.span), SkipReason::Computed);
+                        let mut scanner = Scanner::new(layer.text());
+                        let complete: Vec<Span> = scanner.by_ref().map(|it| it.span).collect();
+                        let others = scanner.skipped.iter().map(|it| it.span);
+                        for span in complete.into_iter().chain(others) {
+                            self.skip(layer.place(span), SkipReason::Computed);
                         }
                     } else {
                         self.layer(layer);
@@ -573,14 +577,6 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         if !text.iter().any(|it| (self.wanted)(it.body.text(source))) {
             return;
         }
-        let operand = |it: hosts::HostOperand<'s>| AsmOperand {
-            name: it.name,
-            constraint: it.constraint,
-            span: it.span,
-            expression: None,
-            output: it.output,
-            placeholder: String::new(),
-        };
         let mut roles = Roles::default();
         let operands: Vec<AsmOperand<'s>> = match constraints {
             Constraints::Literals(literals) => {
@@ -600,10 +596,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 operands.resize(count, unknown_operand(span));
                 operands
             }
-            Constraints::Operands(operands) => operands.into_iter().map(operand).collect(),
+            Constraints::Operands(operands) => operands,
             Constraints::Roles(of, operands) => {
                 roles = of;
-                operands.into_iter().map(operand).collect()
+                operands
             }
         };
         let mode = match convention {
@@ -714,14 +710,8 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Option<Vec<Asm
             return None;
         }
         let span = Span::new(start as u32, (start + constraint.len()) as u32);
-        operands.push(AsmOperand {
-            name: None,
-            constraint: constraint.to_owned(),
-            span: place(span),
-            expression: None,
-            output: constraint.starts_with('='),
-            placeholder: String::new(),
-        });
+        let output = constraint.starts_with('=');
+        operands.push(AsmOperand::new(None, constraint.to_owned(), place(span), output));
     }
     Some(operands)
 }
@@ -742,14 +732,7 @@ fn unknown_operands<'s>(text: &str, sigil: char, span: Span) -> Vec<AsmOperand<'
 }
 
 fn unknown_operand<'s>(span: Span) -> AsmOperand<'s> {
-    AsmOperand {
-        name: None,
-        constraint: String::new(),
-        span,
-        expression: None,
-        output: true,
-        placeholder: String::new(),
-    }
+    AsmOperand::new(None, String::new(), span, true)
 }
 
 /// Whether a text in a literal of another language has a place that a program fills in.
@@ -845,23 +828,29 @@ pub struct AsmOperand<'s> {
     pub placeholder: String,
 }
 
-impl AsmOperand<'_> {
+impl<'s> AsmOperand<'s> {
+    /// An operand without an expression, and without a placeholder so far.
+    fn new(name: Option<&'s str>, constraint: String, span: Span, output: bool) -> AsmOperand<'s> {
+        let (expression, placeholder) = (None, String::new());
+        AsmOperand { name, constraint, span, expression, output, placeholder }
+    }
+
     /// Whether it has no value before the statement writes to it.
     pub fn is_write_only(&self) -> bool {
         self.output
             && (self.constraint.starts_with('=')
                 || self.constraint.contains("out(") && !self.constraint.starts_with("in"))
     }
+
+    /// Whether the compiler puts a number in its place.
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(&*self.constraint, "n" | "i") || self.constraint.starts_with("const")
+    }
 }
 
 /// Whether a constraint is nvcc's `C`, which pastes text.
 fn pastes(constraint: &str) -> bool {
     constraint.contains('C')
-}
-
-/// Whether the compiler puts a number in the place of operands with this constraint.
-fn is_number(constraint: &str) -> bool {
-    matches!(constraint, "n" | "i") || constraint.starts_with("const")
 }
 
 /// How a statement's `%` are read.
@@ -899,11 +888,9 @@ impl<'s> Asm<'s> {
         mut operands: Vec<AsmOperand<'s>>,
     ) -> Result<Asm<'s>, Pasted> {
         let Template { span, literals, quoting, mode, in_directive, clobbers, layer } = template;
-        let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
-        let Expanded { names, mapped, placeholders, unknown, unknown_at, joined, spelling } =
-            expand(decode(source, &literals), mode, &names);
-        let is_number = |at: &usize| is_number(&operands[*at].constraint);
-        if operands.iter().any(|it| pastes(&it.constraint)) || joined.iter().any(is_number) {
+        let Expanded { names, mapped, placeholders, unknown, unknown_at, joins_number, spelling } =
+            expand(decode(source, &literals), mode, &operands);
+        if joins_number || operands.iter().any(|it| pastes(&it.constraint)) {
             return Err(Pasted(span));
         }
         for (operand, placeholder) in operands.iter_mut().zip(placeholders) {

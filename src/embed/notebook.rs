@@ -5,7 +5,7 @@
 //! in the JSON is not read.
 
 use super::scan::{Form, Literal};
-use super::{Host, Layer, Quoting, edit};
+use super::{Host, Layer, Quoting};
 use crate::source::Span;
 
 /// Cell commands that Python follows.
@@ -18,33 +18,13 @@ const FILES: [&str; 4] = [".cu", ".cuh", ".cpp", ".h"];
 /// The text of cells.
 pub(crate) struct Cells {
     pub(crate) host: Host,
-    layer: Layer,
+    pub(crate) layer: Layer,
 }
 
 impl Cells {
     fn new(source: &str, host: Host, literals: Vec<Literal>) -> Option<Cells> {
         let layer = Layer::new(Quoting::Json, source, literals);
         (!layer.text().is_empty()).then_some(Cells { host, layer })
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        self.layer.text()
-    }
-
-    /// The place in the notebook.
-    pub(crate) fn place(&self, span: Span) -> Span {
-        self.layer.place(span)
-    }
-
-    /// The change of the notebook that replaces a span of the text; `None` if more than one string
-    /// would have to change.
-    pub(crate) fn edit(
-        &self,
-        source: &str,
-        span: Span,
-        replacement: &str,
-    ) -> Option<(Span, String)> {
-        edit::literal_edit(&self.layer, source, span, replacement)
     }
 }
 

@@ -215,9 +215,11 @@ fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     bytes.len()
 }
 
+/// Bytes that may start a string or a comment.
+const STARTS: [bool; 256] = table(b"\"'/");
+
 /// The comments of a source, in order.
 pub(crate) fn comments(source: &str) -> Vec<Span> {
-    const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
     let mut comments = Vec::new();
     while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
@@ -234,17 +236,18 @@ pub(crate) fn comments(source: &str) -> Vec<Span> {
     comments
 }
 
-/// The raw strings of a source, in order.
-pub(super) fn raw_strings(source: &str) -> Vec<Literal> {
+/// The strings of a source that have a raw literal, in order.
+pub(super) fn raw_strings(source: &str) -> Vec<Vec<Literal>> {
     if memchr::memmem::find(source.as_bytes(), b"R\"").is_none() {
         return Vec::new();
     }
-    string_runs(source).into_iter().flatten().filter(|it| it.form == Form::Raw).collect()
+    let mut runs = string_runs(source);
+    runs.retain(|run| run.iter().any(|it| it.form == Form::Raw));
+    runs
 }
 
 /// The strings of a source, in order; literals that make one text are together.
 pub(super) fn string_runs(source: &str) -> Vec<Vec<Literal>> {
-    const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
     let mut found = Vec::new();
     while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
@@ -331,7 +334,6 @@ pub(crate) enum Piece<'s> {
 
 /// The pieces of a source, in order.
 pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
-    const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
     // The start of the next piece, and a piece that was found after code, with its end.
     let (mut start, mut after) = (0, None);
@@ -718,9 +720,10 @@ impl<'s> Cursor<'s> {
             let expression = Span::new(start, self.pos as u32 - 1);
             statement.operands.push(ScannedOperand { name, constraint, expression, output });
             self.trivia(true);
-            if !self.eat(b',') {
-                return matches!(self.peek(), Some(b':' | b')')).then_some(());
+            if !self.eat(b',') && matches!(self.peek(), Some(b':' | b')')) {
+                return Some(());
             }
+            // nvcc needs no comma between two operands.
         }
     }
 }

@@ -6,40 +6,18 @@
 
 use super::hosts::{Found, Lexer, joins};
 use super::scan::{Cursor, Literal, Scanner, SkipReason, Skipped, is_name, string_runs};
-use super::{Host, Layer, Quoting, edit};
+use super::{Host, Layer, Quoting};
 use crate::hash::Set;
 use crate::names::Names;
 use crate::source::Span;
-use crate::syntax::{self, Tree};
+use crate::syntax::{self, StatementKind, Tree};
 
 /// A module in the string literals of a source.
 #[derive(Debug)]
 pub(crate) struct StringModule {
     /// The literals, with their quotes.
     pub(crate) span: Span,
-    layer: Layer,
-}
-
-impl StringModule {
-    pub(crate) fn text(&self) -> &str {
-        self.layer.text()
-    }
-
-    /// The place in the source.
-    pub(crate) fn place(&self, span: Span) -> Span {
-        self.layer.place(span)
-    }
-
-    /// The change of the source that replaces a span of the text. `None` if the source cannot
-    /// express exactly that.
-    pub(crate) fn source_edit(
-        &self,
-        source: &str,
-        span: Span,
-        replacement: &str,
-    ) -> Option<(Span, String)> {
-        edit::literal_edit(&self.layer, source, span, replacement)
-    }
+    pub(crate) layer: Layer,
 }
 
 /// Whether a source can have a module in a string.
@@ -68,7 +46,7 @@ pub(super) fn read(source: &str, host: Host) -> (Vec<StringModule>, Vec<Skipped>
         if !is_module(&tree) {
             return;
         }
-        if is_computed || goes_on || !is_whole(&tree) || has_places(&tree) {
+        if is_computed || goes_on || !is_whole(&tree) || !has_head(&tree) || has_places(&tree) {
             skipped.push(Skipped { span, reason: SkipReason::Module });
         } else {
             found.push(StringModule { span, layer });
@@ -101,12 +79,27 @@ fn is_module(tree: &Tree<'_>) -> bool {
         && words.any(|word| word == ".target")
 }
 
-/// Whether a text closes all braces that it opens. If not, a program joins it with other texts.
+/// Whether a text ends with a statement, and closes all braces that it opens. If not, a program
+/// joins it with other texts.
 fn is_whole(tree: &Tree<'_>) -> bool {
     let depth = tree.tokens().iter().try_fold(0_usize, |depth, token| {
         (depth + usize::from(token.is(b'{'))).checked_sub(usize::from(token.is(b'}')))
     });
-    depth == Some(0)
+    let ends = || match (tree.tokens().last(), tree.statements().last()) {
+        (Some(token), _) if token.is(b'}') || token.is(b';') => true,
+        (_, Some(statement)) => matches!(statement.kind(), StatementKind::Directive(_)),
+        _ => false,
+    };
+    depth == Some(0) && ends()
+}
+
+/// Whether the version is a number, and the target has a lower-case letter: `TARGET` stands for
+/// another word.
+fn has_head(tree: &Tree<'_>) -> bool {
+    let mut words = tree.tokens().iter().map(|token| token.span().text(tree.source()));
+    let is_number = words.nth(1).is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+    let target = words.skip_while(|word| *word != ".target").nth(1);
+    is_number && target.is_some_and(|it| it.contains(|c: char| c.is_ascii_lowercase()))
 }
 
 /// Whether a program joins more to the literals that end here: `+ arch`, `<< arch`, or the name

@@ -13,9 +13,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::UNKNOWN;
 use super::escape::{Escape, escape_of};
 use super::scan::{Form, Literal, splices};
+use super::{AsmOperand, UNKNOWN};
 use crate::isa::is_special_register;
 use crate::source::{Span, UNDECODABLE, decode as decode_utf8};
 use crate::syntax::lexer::{is_word, word_end};
@@ -667,16 +667,16 @@ pub(super) struct Expanded<'a> {
     pub(super) unknown: Vec<Unknown>,
     /// References without an operand: their number in `unknown` and span in the text.
     pub(super) unknown_at: Vec<(usize, Span)>,
-    /// The operands that are a part of a word, or of an expression: their numbers.
-    pub(super) joined: Vec<usize>,
+    /// Whether a number would be a part of a word, or of an expression.
+    pub(super) joins_number: bool,
     pub(super) spelling: Spelling,
 }
 
-/// Reads the `%` of a template whose operands have these names.
+/// Reads the `%` of a template with these operands.
 pub(super) fn expand<'a>(
     template: Mapped,
     mode: Mode,
-    operands: &[Option<&'a str>],
+    operands: &[AsmOperand<'a>],
 ) -> Expanded<'a> {
     let sigil = mode.sigil();
     let plain = match mode {
@@ -690,7 +690,7 @@ pub(super) fn expand<'a>(
             placeholders: Vec::new(),
             unknown: Vec::new(),
             unknown_at: Vec::new(),
-            joined: Vec::new(),
+            joins_number: false,
             spelling: Spelling {
                 mode,
                 words: HashMap::new(),
@@ -699,7 +699,8 @@ pub(super) fn expand<'a>(
             },
         };
     }
-    let mut names = OperandNames::new(operands.iter().copied(), mode);
+    let own_names = || operands.iter().map(|it| it.name);
+    let mut names = OperandNames::new(own_names(), mode);
     let mut missing = Vec::new();
     let parts = parts(&template.text, mode, |spelling| {
         let index = names.index(spelling);
@@ -716,14 +717,14 @@ pub(super) fn expand<'a>(
             && name_of(part.span.text(&template.text)).is_none()
     };
     let by_name =
-        mode == Mode::Full && operands.iter().all(Option::is_some) && !parts.iter().any(is_number);
+        mode == Mode::Full && own_names().all(|it| it.is_some()) && !parts.iter().any(is_number);
     let positional = |(at, name): (usize, Option<&str>)| match (mode, name) {
         (_, Some(name)) if by_name => format!("%[{name}]"),
         (Mode::Braces, Some(name)) => format!("{{{name}}}"),
         (Mode::Braces, None) => format!("{{{at}}}"),
         _ => format!("{sigil}{at}"),
     };
-    let mut spellings: Vec<String> = operands.iter().copied().enumerate().map(positional).collect();
+    let mut spellings: Vec<String> = own_names().enumerate().map(positional).collect();
     spellings.append(&mut missing);
     if matches!(mode, Mode::Full | Mode::Roles(_)) {
         for part in &parts {
@@ -757,8 +758,9 @@ pub(super) fn expand<'a>(
         (mapped, starts) = place(&placeholders);
     }
 
-    let (mut unknown_at, mut joined) = (Vec::new(), Vec::new());
-    let code = without_comments(&mapped.text);
+    let (mut unknown_at, mut joins_number) = (Vec::new(), false);
+    let has_numbers = operands.iter().any(AsmOperand::is_number);
+    let code = if has_numbers { without_comments(&mapped.text) } else { Vec::new() };
     // References come in order, so each bracket is read once.
     let (mut read, mut is_open) = (0, false);
     let mut is_address = |span: Span| {
@@ -782,10 +784,9 @@ pub(super) fn expand<'a>(
                 let span = Span::new(start, start + placeholders[index].len() as u32);
                 if index >= operands.len() {
                     unknown_at.push((index - operands.len(), span));
-                } else if is_in_word(&code, span)
-                    || is_in_expression(&code, span) && !is_address(span)
-                {
-                    joined.push(index);
+                } else if operands[index].is_number() {
+                    joins_number |= is_in_word(&code, span)
+                        || is_in_expression(&code, span) && !is_address(span);
                 }
                 // A word that continues after the reference.
                 let rest = &mapped.text[span.end as usize..end];
@@ -817,7 +818,7 @@ pub(super) fn expand<'a>(
         .collect();
     placeholders.truncate(operands.len());
     let spelling = Spelling { mode, words, operands: operands.len(), twice };
-    Expanded { names, mapped, placeholders, unknown, unknown_at, joined, spelling }
+    Expanded { names, mapped, placeholders, unknown, unknown_at, joins_number, spelling }
 }
 
 /// The bytes of a text, with blanks in the place of comments.

@@ -304,6 +304,9 @@ fn operands_are_listed() {
     assert_eq!(unknown, [("%[y]", "%y"), ("%9", "%9")]);
     assert_eq!(asm.span.text(source), &source[..source.len() - 1]);
     assert!(asm.extended);
+    // nvcc needs no comma between operands.
+    let asm = only(r#"asm("" : "=r"(a) : "r"(b) [c]"r"(c), "r"(d) "r"(e));"#);
+    assert_eq!(asm.operands.len(), 5);
 }
 
 #[test]

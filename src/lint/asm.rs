@@ -86,12 +86,11 @@ pub(crate) fn run_asm(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>)
 
 /// The findings on the syntax of an `asm`. If it has no errors, the findings on its video
 /// instructions, and on the paths through it. Each is placed in the text of the `asm`; one on an
-/// operand, at `place_of_operand`. `is_constant` says which operands are constants.
+/// operand, at `place_of_operand`.
 pub(crate) fn run_asm_tree(
     options: &CheckOptions,
     operands: &AsmOperands<'_>,
     statements: &[VideoStatement],
-    is_constant: impl Fn(&AsmOperand<'_>) -> bool,
     place_of_operand: impl Fn(usize) -> Span,
 ) -> Vec<Diagnostic> {
     let (asm, rules) = (operands.asm(), options.rules);
@@ -128,7 +127,7 @@ pub(crate) fn run_asm_tree(
         if !rules.contains(Code::MalformedStatement) || !has_video && !is_ptx(&function) {
             return Vec::new();
         }
-        let is_constant = |word: &str| operands.get(word).is_some_and(|(_, it)| is_constant(it));
+        let is_constant = |word: &str| operands.get(word).is_some_and(|(_, it)| it.is_number());
         let own = Span::new(start, start + asm.text.len() as u32);
         return in_asm(malformed_statement::find_in_asm(&tree, own, &statements, is_constant));
     }

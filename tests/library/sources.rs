@@ -771,6 +771,9 @@ fn statements_that_are_not_read_are_counted() {
     assert_eq!(skips(rust, Language::Rust), [Computed]);
     let julia = "@asmcall(\"v$(op)4 \\$0;\", \"=r\", UInt32)";
     assert_eq!(skips(julia, Language::Julia), [Computed]);
+    // Operands that a program fills in.
+    let filled = "x = f'''asm(\"vadd4.u32 %0;\" : {outputs} : {inputs});'''\n";
+    assert_eq!(python(filled), [Computed]);
     // A string that a macro makes of another one with line breaks.
     let made = "#define S(x) #x\nvoid f() { asm(S(R\"(\nvadd4 d;\n)\")); }";
     assert_eq!(skips(made, Language::Cuda), [Macro]);
@@ -1100,6 +1103,11 @@ fn comments_suppress_all_there_is() {
     ] {
         assert_eq!(told(&source, Language::Cuda), expected, "{source}");
     }
+    // Literals that follow each other are one source.
+    let halves = "const char *k = R\"(\n__kernel void k(unsigned d) {\n\
+                  asm(\"vadd.u32.u32 %0, %0, %0;\" : \"+r\"(d));\n)\"\n  R\"(\n\
+                  asm(\"vadd.u32.u32 %0, %0, %0;\" : \"+r\"(d)); }\n)\";\n";
+    assert_eq!(told(halves, Language::Cuda), [one, one]);
     // No comment may stand after a backslash or inside a string.
     let source = "x = f(tl.inline_asm_elementwise('vadd.u32.u32 ' \\\n  '$0, $1, $1;', '=r,r'))\n";
     let done = add_ignores(source, &options(Language::Python));

@@ -150,6 +150,11 @@ fn texts_that_a_program_completes_are_not_judged() {
         (Language::Rust, format!("concat! ( r#\"{lines}\"#, MORE)")),
         (Language::Rust, format!("let ptx = r#\"{}\"#.replace(a, b);", filled("{arch}"))),
         (Language::Julia, format!("ptx = \"\"\"{}\"\"\"\n", filled("$arch"))),
+        // Templates with words in place of numbers, and heads of a module.
+        (c, format!("auto ptx = R\"({})\";", filled("TARGET"))),
+        (c, format!("auto ptx = R\"({})\";", lines.replace("8.0", "VERSION"))),
+        (c, "auto head = R\"(.version 8.0\n.target sm_80\n.visible .entry)\";".into()),
+        (c, "auto head = R\"(.version 8.0\n.target sm_80\n.entry k(\n.param .u64 p)\";".into()),
         // These strings are not PTX.
         (Language::Python, "x = y.startswith(\".version\")\n".into()),
         (c, "auto style = \".version { color: red } .target {\";".into()),

@@ -9,20 +9,13 @@ pub(super) const JULIA: Syntax = Syntax {
     comment: b"#",
     nested_comment: Some([b"#=", b"=#"]),
     sigil: Some(b'@'),
-    has_macros: false,
-    declaring: &[],
     quote,
-    longest_prefix: 8,
     form,
-    has_triple_quotes: true,
     has_long_strings: true,
-    line_string: None,
     is_computed,
     literals: Literals::Alone,
-    has_constants: false,
-    computes: |_, _| false,
     joins: b"+*",
-    has_parts_of_cuda: true,
+    ..super::OTHER
 };
 
 const CALLS: [Call; 2] = [

@@ -10,10 +10,10 @@ mod python;
 mod rust;
 mod zig;
 
-use super::Convention;
 use super::constants::Constants;
 use super::scan::{Form, Literal, SkipReason, Skipped, table};
 use super::template::{Roles, decode};
+use super::{AsmOperand, Convention};
 use crate::hash::Set;
 use crate::source::Span;
 
@@ -168,7 +168,7 @@ enum Literals {
     Lines,
 }
 
-/// For languages with another reader: C, and the cells of notebooks.
+/// What most languages have. Also for languages with another reader: C, and the cells of notebooks.
 const OTHER: Syntax = Syntax {
     calls: &[],
     quote: |_, _| None,
@@ -198,15 +198,6 @@ pub(super) fn has_parts_of_cuda(host: Host) -> bool {
     syntax(host).has_parts_of_cuda
 }
 
-/// An operand as the call has it.
-#[derive(Clone, Debug)]
-pub(super) struct HostOperand<'s> {
-    pub(super) name: Option<&'s str>,
-    pub(super) constraint: String,
-    pub(super) span: Span,
-    pub(super) output: bool,
-}
-
 /// The constraints of a call.
 #[derive(Clone, Debug)]
 pub(super) enum Constraints<'s> {
@@ -214,9 +205,9 @@ pub(super) enum Constraints<'s> {
     Literals(Vec<Literal>),
     /// The constraints are missing, or computed.
     Unknown,
-    Operands(Vec<HostOperand<'s>>),
+    Operands(Vec<AsmOperand<'s>>),
     /// Operands in the order of their roles.
-    Roles(Roles, Vec<HostOperand<'s>>),
+    Roles(Roles, Vec<AsmOperand<'s>>),
 }
 
 /// Something with PTX inside.
@@ -873,11 +864,9 @@ impl<'s> Lexer<'s> {
         text: usize,
         literals: &[Literal],
     ) -> (Constraints<'s>, Convention) {
-        let operand = |constraint: String, span: Span| HostOperand {
-            name: None,
-            output: constraint.starts_with(['=', '+']),
-            constraint,
-            span,
+        let operand = |constraint: String, span: Span| {
+            let output = constraint.starts_with(['=', '+']);
+            AsmOperand::new(None, constraint, span, output)
         };
         let others = || arguments.iter().enumerate().filter(|&(at, _)| at != text);
         let pair = |argument: &Argument<'s>| {

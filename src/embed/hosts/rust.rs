@@ -1,31 +1,24 @@
 //! Rust: `asm!`, and the macro of cuda-oxide.
 
-use super::{
-    Argument, Call, Constraints, Declared, Found, HostOperand, Lexer, Literals, StringForm, Syntax,
-};
-use crate::embed::Convention;
+use super::{Argument, Call, Constraints, Declared, Found, Lexer, Literals, StringForm, Syntax};
 use crate::embed::scan::{Form, Literal, SkipReason};
+use crate::embed::{AsmOperand, Convention};
 use crate::source::Span;
 
 pub(super) const RUST: Syntax = Syntax {
     calls: &CALLS,
     comment: b"//",
     nested_comment: Some([b"/*", b"*/"]),
-    sigil: None,
     has_macros: true,
-    declaring: &[],
     quote,
     longest_prefix: 260,
     form,
     has_triple_quotes: false,
     has_long_strings: true,
-    line_string: None,
-    is_computed: |_, _| false,
     literals: Literals::Lines,
-    has_constants: false,
     computes,
-    joins: b"+",
     has_parts_of_cuda: false,
+    ..super::OTHER
 };
 
 const CALLS: [Call; 2] = [
@@ -92,7 +85,7 @@ impl<'s> Lexer<'s> {
                 RustOperand::Other => {}
                 RustOperand::Foreign => return None,
                 RustOperand::Of { constraint, span, output } => {
-                    operands.push(HostOperand { name: argument.name, constraint, span, output });
+                    operands.push(AsmOperand::new(argument.name, constraint, span, output));
                 }
             }
         }

@@ -1,31 +1,24 @@
 //! Zig: `asm` expressions, whose template, outputs, inputs and clobbers have colons between them.
 
-use super::{Call, Constraints, Declared, Found, HostOperand, Lexer, Literals, StringForm, Syntax};
+use super::{Call, Constraints, Declared, Found, Lexer, Literals, StringForm, Syntax};
 use crate::embed::scan::{Form, SkipReason};
 use crate::embed::template::decode;
-use crate::embed::{Convention, machine};
+use crate::embed::{AsmOperand, Convention, machine};
 use crate::source::Span;
 
 pub(super) const ZIG: Syntax = Syntax {
     calls: &[Call { name: "asm", open: b'(', text: (0, &[]), operands: Declared::Zig }],
     comment: b"//",
-    nested_comment: None,
-    sigil: None,
-    has_macros: false,
-    declaring: &[],
     quote,
     longest_prefix: 0,
     // Its escapes are among those of Rust.
     form: |_| StringForm { form: Form::Rust, is_computed: false, has_escapes: true },
     has_triple_quotes: false,
-    has_long_strings: false,
     line_string: Some(b"\\\\"),
-    is_computed: |_, _| false,
     literals: Literals::Alone,
-    has_constants: false,
-    computes: |_, _| false,
     joins: b"+*",
     has_parts_of_cuda: false,
+    ..super::OTHER
 };
 
 fn quote(lexer: &mut Lexer<'_>, _: usize) -> Option<usize> {
@@ -129,7 +122,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Reads `name] "constraint" (…)`, and the comma after it.
-    fn zig_operand(&mut self, output: bool) -> Result<HostOperand<'s>, Unread> {
+    fn zig_operand(&mut self, output: bool) -> Result<AsmOperand<'s>, Unread> {
         let name = self.word();
         self.trivia(true);
         if name.is_empty() || !self.eat(b']') {
@@ -148,7 +141,7 @@ impl<'s> Lexer<'s> {
         self.zig_rest()?;
         self.trivia(true);
         self.eat(b',');
-        Ok(HostOperand { name: Some(name), constraint, span, output })
+        Ok(AsmOperand::new(Some(name), constraint, span, output))
     }
 
     /// Skips the byte if it is here, and the blanks and comments after it.
