@@ -13,7 +13,7 @@ use crate::syntax::{
     Context, Declaration, Error, ErrorKind, OperandClass, Statement, StatementKind, SymbolKind,
     Token, TokenKind, Tree, WantedStatement, parse, parse_instruction,
 };
-use crate::video::{Instruction, Register};
+use crate::video::{Instruction, Register, numbered};
 
 /// The largest number of operands, and of instructions, of a statement that is replaced. Compilers
 /// accept at most 30 operands.
@@ -64,10 +64,8 @@ impl<'a> Subject<'a> {
         let is_type = |token: &Token| {
             token.kind() == TokenKind::Dot && {
                 let text = self.text(token.span());
-                let (kind, width) = text.split_at(text.len().min(2));
-                matches!(kind, ".u" | ".s" | ".b" | ".f")
-                    && matches!(width, "8" | "16" | "32" | "64" | "128")
-                    || text == ".pred"
+                let of_one = ["x2", "x4", "x8"].iter().find_map(|count| text.strip_suffix(count));
+                of_one.unwrap_or(text).strip_prefix('.').is_some_and(|ty| TYPES.contains(&ty))
             }
         };
         self.statements().any(|statement| {
@@ -86,7 +84,8 @@ impl<'a> Subject<'a> {
             let rest = text.strip_prefix(word);
             rest.is_some_and(|rest| rest.starts_with(['.', ' ', '\t', ';']))
         };
-        OF_PTX_ONLY.split(' ').any(starts)
+        let calls = |rest: &str| rest.trim_start().starts_with('(');
+        OF_PTX_ONLY.split(' ').any(starts) || text.strip_prefix("call").is_some_and(calls)
     }
 
     /// Whether each brace has a partner.
@@ -102,12 +101,21 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The starts of opcodes of PTX that may stand without a type, and that no other assembler has.
+/// Types of PTX; those of several values are `.f16x2` and the like.
+const TYPES: [&str; 28] = [
+    "b8", "b16", "b32", "b64", "b128", "u4", "u8", "u16", "u32", "u64", "s4", "s8", "s16", "s32",
+    "s64", "f16", "f32", "f64", "bf16", "tf32", "e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "ue4m3",
+    "ue8m0", "pred",
+];
+
+/// The starts of opcodes of PTX that may stand without a type, and that other assemblers lack. Of
+/// them, only that of PowerPC has `trap`.
 const OF_PTX_ONLY: &str = "applypriority bar barrier.arrive barrier.cluster barrier.cta \
-    barrier.red barrier.sync brkpt clusterlaunchcontrol cp.async cp.reduce discard elect \
-    fence.acq_rel fence.mbarrier_init fence.proxy fence.sc griddepcontrol isspacep mapa mbarrier \
-    membar.cta membar.gl membar.proxy membar.sys pmevent prefetch.global prefetch.local prefetchu \
-    setmaxnreg tcgen05 tensormap wgmma wmma";
+    barrier.red barrier.sync brkpt call.uni clusterlaunchcontrol cp.async cp.reduce discard elect \
+    exit fence.acq_rel fence.acquire fence.mbarrier_init fence.proxy fence.release fence.sc \
+    griddepcontrol isspacep mapa mbarrier membar.cta membar.gl membar.proxy membar.sys multimem \
+    pmevent prefetch.L1 prefetch.L2 prefetch.global prefetch.local prefetch.tensormap prefetchu \
+    setmaxnreg st.bulk tcgen05 tensormap trap wgmma wmma";
 
 /// The opcode of an instruction.
 fn opcode(statement: Statement<'_>) -> Option<Span> {
@@ -461,8 +469,7 @@ impl<'a> Reader<'a> {
             return Ok(self.block.of_operand[operand]);
         }
         // In a range of registers, `%r07` is `%r7`.
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number = name[base.len()..].trim_start_matches('0');
+        let (base, number) = numbered(name);
         let is_range = symbol.span.text(&self.asm.text) != name;
         let own = if is_range { format!("{base}{number}") } else { name.to_string() };
         let next = self.block.variables.len();

@@ -30,9 +30,8 @@ pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Head
         .zip(&asm.operands)
         .map(|(span, operand)| {
             let expression = closed(span.text(source), &inside(span));
-            let is_constant = matches!(operand.constraint.as_str(), "n" | "i");
             let is_unknown = asm.is_in_directive() || may_have_effects(&expression);
-            Operand { expression, has_effects: is_unknown && !is_constant }
+            Operand { expression, has_effects: is_unknown && !operand.is_number() }
         })
         .collect();
     // Comments of the statement, then those of the PTX.

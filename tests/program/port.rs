@@ -176,6 +176,24 @@ fn what_stays_is_told() {
     assert_eq!((run.status, run.stdout.as_str()), (1, rest));
     let places: Vec<&str> = run.stderr.lines().map(|it| it.split(": ").next().unwrap()).collect();
     assert_eq!(places, ["<stdin>:2:8", "<stdin>:3:8"], "{}", run.stderr);
+    // So are types of several values, and calls.
+    for left in [
+        "trap;",
+        "exit;",
+        "fence.acquire.gpu;",
+        "prefetch.tensormap [%0];",
+        "add.f16x2 %0, %1, %2;",
+        "sub.bf16 %0, %1, %2;",
+        "add.f32x2 %0, %1, %2;",
+        "cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;",
+        "call (%0), _optix_get_launch_index_x, ();",
+        "call.uni f;",
+    ] {
+        let source = format!("void f(int a) {{\n  asm(\"{left}\" : \"+r\"(a));\n}}\n");
+        let run = port(&folder, &["--to", "hip", "-"], &source);
+        assert_eq!((run.status, run.stdout), (1, source), "{left}");
+        assert!(run.stderr.starts_with("<stdin>:2:8: not ported: "), "{left}: {}", run.stderr);
+    }
 }
 
 #[test]
