@@ -13,7 +13,7 @@ use tempfile::SpooledTempFile;
 use super::budget::{Budget, Unpacked};
 use super::listing;
 use super::members::{self, AR, Take};
-use super::{Counts, ExtractError, Image, Images, Limits, read_full};
+use super::{Counts, ExtractError, Image, Images, Limits, head_of};
 use crate::syntax::listing::is_listing;
 
 /// The way to a file through the archives around it; empty for a file outside of archives.
@@ -29,6 +29,13 @@ impl Member {
     /// 512 bytes is cut to its two ends, with `…` between them.
     pub fn names(&self) -> &[String] {
         &self.0
+    }
+
+    /// Whether a packed file may be an archive, judged by its name: many members are tables for
+    /// tests.
+    fn may_be_archive(&self) -> bool {
+        let ends = |name: &str| [".txz", ".tbz", ".tbz2"].iter().any(|it| name.ends_with(it));
+        self.0.last().is_none_or(|name| name.contains(".tar.") || ends(name))
     }
 
     fn inside(&self, name: &[u8]) -> Member {
@@ -94,7 +101,7 @@ enum Format {
 }
 
 /// Bytes that tell the kind: a tar file has its mark at 257.
-const HEAD: usize = 264;
+const HEAD: u64 = 264;
 
 impl Format {
     fn of(head: &[u8]) -> Format {
@@ -106,6 +113,15 @@ impl Format {
             _ if head.get(257..262) == Some(b"ustar") => Format::Tar,
             _ => Format::Other,
         }
+    }
+}
+
+/// The program that packed a file in a way that is not read.
+pub(crate) fn packed_by(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => Some("bzip2"),
+        _ => None,
     }
 }
 
@@ -121,10 +137,9 @@ impl Walk<'_> {
     fn file(&mut self, mut file: &mut dyn File, member: &Member) -> Result<(), ExtractError> {
         self.budget.grow(file.seek(SeekFrom::End(0))?);
         file.rewind()?;
-        let mut head = [0; HEAD];
-        let length = read_full(&mut file, &mut head)?;
+        let head = head_of(&mut *file, HEAD)?;
         file.rewind()?;
-        match Format::of(&head[..length]) {
+        match Format::of(&head) {
             Format::Zip => self.zip(file, member, self.deeper(0)?),
             _ => self.stream(&mut file, member, 0),
         }
@@ -217,19 +232,20 @@ impl Walk<'_> {
 
     fn stream(
         &mut self,
-        mut reader: &mut dyn Read,
+        reader: &mut dyn Read,
         member: &Member,
         depth: usize,
     ) -> Result<(), ExtractError> {
         if self.budget.is_spent() {
             return Ok(());
         }
-        let mut head = [0; HEAD];
-        let length = read_full(&mut reader, &mut head)?;
-        let head = &head[..length];
+        let head = &head_of(&mut *reader, HEAD)?[..];
         let mut all = head.chain(reader);
         let format = Format::of(head);
         if format == Format::Other {
+            if let Some(by) = packed_by(head).filter(|_| member.may_be_archive()) {
+                return Err(broken(format!("it is packed with {by}, which vptx cannot unpack")));
+            }
             if is_listing(head) {
                 let visit = &mut |text| (self.visit)(member, text);
                 self.counts += listing::texts(all, self.limits, visit);

@@ -5,19 +5,12 @@ use std::io::{self, Read, copy, sink};
 
 use tar::{EntryType, Header, PaxExtensions};
 
-use super::read_full;
+use super::head_of;
 
 /// The largest number of bytes that are read of a name, or of the headers with a name; and of the
 /// table of long names in an `ar` archive.
 const NAME: u64 = 1 << 16;
 const TABLE: u64 = 16 << 20;
-
-/// The first bytes of a member.
-fn head_of(reader: &mut dyn Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    reader.take(size.min(most)).read_to_end(&mut head)?;
-    Ok(head)
-}
 
 /// Skips bytes. Fails if the stream ends before.
 fn pass(reader: &mut dyn Read, bytes: u64) -> io::Result<()> {
@@ -41,16 +34,18 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
     const BLOCK: usize = 512;
     let (mut offset, mut name, mut size) = (0, None, None);
     loop {
-        let mut block = [0; BLOCK];
-        let read = read_full(&mut &mut *reader, &mut block)?;
-        if read == 0 || block == [0; BLOCK] {
+        let block = head_of(&mut *reader, BLOCK as u64)?;
+        if block.iter().all(|byte| *byte == 0) {
             return Ok(None);
+        }
+        if block.len() < BLOCK {
+            return Ok(Some(offset));
         }
         let header = Header::from_byte_slice(&block);
         // For the checksum, its own field counts as blanks.
         let bytes = block[..148].iter().chain(&[b' '; 8]).chain(&block[156..]);
         let sum: u32 = bytes.map(|byte| u32::from(*byte)).sum();
-        if read < BLOCK || header.cksum().ok() != Some(sum) {
+        if header.cksum().ok() != Some(sum) {
             return Ok(Some(offset));
         }
         let kind = header.entry_type();
@@ -63,10 +58,10 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
         let mut contents = reader.take(length);
         match kind {
             EntryType::GNULongName => {
-                name = Some(c_string(&head_of(&mut contents, length, NAME)?).to_vec());
+                name = Some(c_string(&head_of(&mut contents, NAME)?).to_vec());
             }
             EntryType::XHeader => {
-                let records = head_of(&mut contents, length, NAME)?;
+                let records = head_of(&mut contents, NAME)?;
                 for record in PaxExtensions::new(&records).map_while(Result::ok) {
                     match record.key_bytes() {
                         b"path" => name = Some(record.value_bytes().to_vec()),
@@ -101,22 +96,22 @@ pub(super) fn ar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64
     pass(reader, AR.len() as u64)?;
     let (mut offset, mut names) = (AR.len() as u64, Vec::new());
     loop {
-        let mut header = [0; HEADER];
-        let read = read_full(&mut &mut *reader, &mut header)?;
-        if read == 0 {
+        let mut header = head_of(&mut *reader, HEADER as u64)?;
+        if header.is_empty() {
             return Ok(None);
         }
+        header.resize(HEADER, 0);
         let field = |from: usize, to: usize| header[from..to].trim_ascii_end();
         let size = number(field(48, 58)).filter(|_| header.ends_with(b"`\n"));
         let Some(size) = size else { return Ok(Some(offset)) };
         let mut contents = reader.take(size);
         match field(0, 16) {
-            b"//" => names = head_of(&mut contents, size, TABLE)?,
+            b"//" => names = head_of(&mut contents, TABLE)?,
             // Tables of symbols.
             b"/" | b"/SYM64/" | b"__.SYMDEF" | b"__.SYMDEF SORTED" => {}
             short => {
                 let name = if let Some(length) = short.strip_prefix(b"#1/").and_then(number) {
-                    c_string(&head_of(&mut contents, length.min(size), NAME)?).to_vec()
+                    c_string(&head_of(&mut contents, length.min(NAME))?).to_vec()
                 } else if let Some(at) = short.strip_prefix(b"/").and_then(number) {
                     let rest = names.get(at as usize..).unwrap_or_default();
                     let end = rest.iter().position(|byte| matches!(byte, b'\n' | 0));

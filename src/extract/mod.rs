@@ -85,6 +85,7 @@ use thiserror::Error;
 use crate::isa::Target;
 use crate::source::decoded;
 
+pub(crate) use archive::packed_by;
 pub use archive::{Member, walk};
 pub use images::Images;
 
@@ -262,16 +263,9 @@ pub fn images(bytes: &[u8]) -> Images<&[u8]> {
     Images::new(bytes, Limits::default())
 }
 
-/// Reads until a buffer is full or the input ends; says how many bytes there are.
-fn read_full(reader: &mut impl Read, mut buffer: &mut [u8]) -> io::Result<usize> {
-    let length = buffer.len();
-    while !buffer.is_empty() {
-        match reader.read(buffer) {
-            Ok(0) => break,
-            Ok(read) => buffer = &mut buffer[read..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length - buffer.len())
+/// The next bytes, at most `most`.
+fn head_of(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(most.min(512) as usize);
+    reader.take(most).read_to_end(&mut head)?;
+    Ok(head)
 }

@@ -2,8 +2,6 @@
 
 use std::io::{self, Read};
 
-use super::read_full;
-
 /// The length of the first read, which is short as many files in archives are small; and the
 /// largest length of any read. Both are in bytes.
 const FIRST: usize = 1 << 13;
@@ -65,6 +63,21 @@ impl<R: Read> Window<R> {
     pub(super) fn take(&mut self, length: usize) {
         self.taken = (self.taken + length).min(self.buffer.len());
     }
+}
+
+/// Reads until a buffer is full or the input ends; says how many bytes there are. `read_to_end`
+/// would read 8 KiB at a time.
+fn read_full(reader: &mut impl Read, mut buffer: &mut [u8]) -> io::Result<usize> {
+    let length = buffer.len();
+    while !buffer.is_empty() {
+        match reader.read(buffer) {
+            Ok(0) => break,
+            Ok(read) => buffer = &mut buffer[read..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length - buffer.len())
 }
 
 #[cfg(test)]

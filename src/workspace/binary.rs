@@ -12,15 +12,15 @@ use super::error::{FileError, reason};
 use super::files::{self, Access, Contents};
 use super::input::Input;
 use super::kind::{Chosen, FileKind};
-use crate::extract::{Image, Member};
+use crate::extract::{Image, Member, packed_by};
 use crate::report::{is_hidden, visible, visible_path};
 use crate::syntax::listing::is_listing;
 
 /// The endings of binaries and archives. Of the files that a search finds, only those with such an
 /// ending or without any ending are opened to see what they are.
 const ENDINGS: &[&str] = &[
-    "a", "bin", "conda", "cubin", "dll", "dylib", "exe", "fatbin", "gz", "lib", "o", "obj", "pyd",
-    "so", "tar", "tgz", "whl", "zip", "zst",
+    "a", "bin", "conda", "crate", "cubin", "deb", "dll", "dylib", "egg", "exe", "fatbin", "gz",
+    "jar", "lib", "node", "nupkg", "o", "obj", "pyd", "so", "tar", "tgz", "whl", "zip", "zst",
 ];
 
 /// Whether a file may be a binary or an archive, judged by its name: `libx.so`, `libx.so.12`, or a
@@ -68,7 +68,12 @@ pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     (&mut file).take(264).read_to_end(&mut head)?;
     file.rewind()?;
     let is_tar = head.get(257..262) == Some(b"ustar");
-    Ok(is_tar || is_listing(&head) || STARTS.iter().any(|start| head.starts_with(start)))
+    // That these are not read is told.
+    let is_packed = packed_by(&head).is_some();
+    Ok(is_tar
+        || is_packed
+        || is_listing(&head)
+        || STARTS.iter().any(|start| head.starts_with(start)))
 }
 
 /// Whether an input is to be read as a binary: its name is not that of another kind of file, and

@@ -32,6 +32,31 @@ pub(crate) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     edited
 }
 
+/// The identity of a file: names with equal identities lead to one file.
+#[cfg(unix)]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Identity(u64, u64);
+
+#[cfg(unix)]
+impl Identity {
+    pub(crate) fn of(path: &Path) -> Option<Identity> {
+        use std::os::unix::fs::MetadataExt;
+        let data = fs::metadata(path).ok()?;
+        Some(Identity(data.dev(), data.ino()))
+    }
+}
+
+#[cfg(not(unix))]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Identity(std::path::PathBuf);
+
+#[cfg(not(unix))]
+impl Identity {
+    pub(crate) fn of(path: &Path) -> Option<Identity> {
+        fs::canonicalize(path).ok().map(Identity)
+    }
+}
+
 /// Identifies a file with its contents, to detect changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
@@ -117,8 +142,8 @@ pub(crate) fn replace(
 /// Creates a file, which must not exist yet.
 pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
+    // It replaces nothing, so it need not outlast a crash of the system.
     contents.write_to(new.file())?;
-    new.file().sync_all()?;
     uninterrupted(|| new.name(path))
 }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::binary;
 use super::error::{FileError, reason};
-use super::files::{Access, Stamp, read_bounded};
+use super::files::{Access, Identity, Stamp, read_bounded};
 use super::kind::FileKind;
 use super::settings::Finder;
 use super::settings::SettingsError;
@@ -247,27 +247,12 @@ pub(crate) fn expand(
 }
 
 /// Keeps only one name of each file, as each file must be written only once.
-#[cfg(unix)]
 pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
-    use std::os::unix::fs::MetadataExt;
     if inputs.len() < 2 {
         return;
     }
     let mut seen = Set::default();
-    inputs.retain(|input| match input.path().map(fs::metadata) {
-        Some(Ok(data)) => seen.insert((data.dev(), data.ino())),
-        _ => true,
-    });
-}
-
-/// Keeps only one name of each file, as each file must be written only once.
-#[cfg(not(unix))]
-pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
-    let mut seen = Set::default();
-    inputs.retain(|input| match input.path().map(fs::canonicalize) {
-        Some(Ok(path)) => seen.insert(path),
-        _ => true,
-    });
+    inputs.retain(|it| it.path().and_then(Identity::of).is_none_or(|it| seen.insert(it)));
 }
 
 /// The reason why a folder cannot be walked.

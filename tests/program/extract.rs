@@ -442,6 +442,39 @@ fn a_walk_finds_programs_without_an_ending() {
     }
 }
 
+#[test]
+fn a_walk_finds_packages() {
+    let folder = Folder::new("extract-packages");
+    for name in ["index.node", "x.crate", "x.deb", "x.egg", "x.jar", "x.nupkg", "x.other"] {
+        fs::write(folder.0.join(name), zip(&[("a.ptx", TEXT.as_bytes())])).unwrap();
+    }
+    let run = vptx_in(&folder.0, &["check", "--binaries", "--show-files"], b"");
+    assert_eq!(run.stdout, "index.node\nx.crate\nx.deb\nx.egg\nx.jar\nx.nupkg\n");
+}
+
+/// These may have texts, but the tables for tests that many packages have do not.
+#[test]
+fn archives_that_are_not_read_are_told() {
+    let folder = Folder::new("extract-unread");
+    for (by, start) in [("xz", &b"\xfd7zXZ\0\0"[..]), ("bzip2", b"BZh91AY&SY\0")] {
+        let (name, table) = (format!("data.tar.{by}"), format!("table.csv.{by}"));
+        fs::write(folder.0.join(&name), start).unwrap();
+        let members: [(&str, &[u8]); 3] =
+            [(&name, start), (&table, start), ("a.ptx", TEXT.as_bytes())];
+        fs::write(folder.0.join("x.whl"), zip(&members)).unwrap();
+        let why = format!("it is packed with {by}, which vptx cannot unpack");
+        for command in ["check", "extract", "survey"] {
+            let run = vptx_in(&folder.0, &[command, &name], b"");
+            assert_eq!(run.status, 2, "{command}");
+            assert!(run.stderr.contains(&why), "{command}: {}", run.stderr);
+            let run = vptx_in(&folder.0, &[command, "x.whl"], b"");
+            assert_eq!(run.status, 2, "{command}");
+            assert_eq!(run.stderr.matches(&why).count(), 1, "{command}: {}", run.stderr);
+            assert!(run.stderr.contains(&format!("x.whl!{name}")), "{command}: {}", run.stderr);
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn devices_are_not_read() {

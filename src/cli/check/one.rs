@@ -92,10 +92,7 @@ impl Run {
         if arguments.writes() {
             input.must_be_replaceable()?;
         }
-        let settings = match named {
-            Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path))),
-            None => self.finder.here().map(|settings| (settings, None)),
-        };
+        let settings = self.finder.of_text(named.map(PathBuf::as_path));
         let chosen = arguments.chosen(settings.as_ref().ok().map(|(settings, _)| &**settings));
         let kind = FileKind::told(arguments.language, named.map(PathBuf::as_path), chosen);
         // Read errors are reported first.
@@ -136,8 +133,11 @@ impl Run {
         let denied = settings.denied(Some(&path), &self.choices).unwrap_or_default().to_vec();
         let [shown, path] = [binary, &path].map(|file| {
             let mut file = file.as_os_str().to_os_string();
-            file.push("!");
-            file.push(name);
+            // A packed text has no name of its own.
+            if !name.is_empty() {
+                file.push("!");
+                file.push(name);
+            }
             PathBuf::from(file)
         });
         let mut checked = CheckedFile::new(shown, Some(path), &options, denied);

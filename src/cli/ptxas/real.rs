@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::report::visible_path;
+use crate::workspace::files::Identity;
 
 /// The environment variable that names the ptxas to call.
 const CHOSEN: &str = "VPTX_PTXAS";
@@ -47,31 +48,6 @@ impl Tried {
         let can_stand = |path: &&Path| env::join_paths([path]).is_ok();
         let all = self.0.iter().map(PathBuf::as_path).filter(can_stand).chain([real]);
         Ok(env::join_paths(all).unwrap_or_default())
-    }
-}
-
-/// The identity of a file: names with equal identities lead to one file.
-#[cfg(unix)]
-#[derive(PartialEq, Eq)]
-struct Identity(u64, u64);
-
-#[cfg(unix)]
-impl Identity {
-    fn of(path: &Path) -> Option<Identity> {
-        use std::os::unix::fs::MetadataExt;
-        let data = fs::metadata(path).ok()?;
-        Some(Identity(data.dev(), data.ino()))
-    }
-}
-
-#[cfg(not(unix))]
-#[derive(PartialEq, Eq)]
-struct Identity(PathBuf);
-
-#[cfg(not(unix))]
-impl Identity {
-    fn of(path: &Path) -> Option<Identity> {
-        fs::canonicalize(path).ok().map(Identity)
     }
 }
 
