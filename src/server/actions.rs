@@ -30,11 +30,13 @@ pub(super) struct Action<'f> {
     pub(super) edits: Vec<Edit>,
 }
 
-/// The fixes of a finding, and the comments that suppress it.
+/// The fixes of a finding, and the comments that suppress it. A comment at its place needs checks
+/// of the whole text, and is left out without `ignores_here`.
 pub(super) fn of_finding<'f>(
     source: &str,
     options: &CheckOptions,
     found: &'f Diagnostic,
+    ignores_here: bool,
 ) -> Vec<Action<'f>> {
     let safe = found.fixes.iter().filter(|fix| fix.applicability == Applicability::Safe).count();
     let fixes = found.fixes.iter().filter(|fix| fix.applicability != Applicability::DisplayOnly);
@@ -55,7 +57,9 @@ pub(super) fn of_finding<'f>(
         found: Some(found),
         edits,
     };
-    let here = ignore_here(source, options, found)
+    let here = ignores_here
+        .then(|| ignore_here(source, options, found))
+        .flatten()
         .map(|edits| ignore(format!("Ignore {code} ({name}) here"), edits));
     let in_file = ignore_in_file(source, options.language, code)
         .map(|edit| ignore(format!("Ignore {code} ({name}) in this file"), vec![edit]));
@@ -132,7 +136,8 @@ pub(super) fn rewriting(
     let rewriting =
         RewriteOptions::default().with_target(Some(target)).with_all(true).with_regions(false);
     let rewritten = rewrite(&module, &rewriting).ok()?;
-    let change = rewritten.changes.iter().find(|change| holds(change.span))?;
+    // At the end of one and the start of another, the other.
+    let change = rewritten.changes.iter().rfind(|change| holds(change.span))?;
     let Outcome::Rewritten(_) = change.outcome else { return None };
     let edit = rewritten.edits().iter().find(|edit| edit.span == change.span)?.clone();
     let costs = change.cost.map_or_else(String::new, |cost| {

@@ -1,5 +1,7 @@
 //! An open text, and its places by lines and characters as the client counts them.
 
+use std::cell::Cell;
+
 use gen_lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
 
 use crate::source::{MAX_LEN, Span};
@@ -62,10 +64,19 @@ impl Encoding {
 }
 
 /// A text with the starts of its lines, which end at `\n`, `\r\n` and `\r`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Text {
-    text: String,
+    source: String,
     starts: Vec<u32>,
+    /// The last offset asked for, and its place in its line. Most offsets are asked for in order,
+    /// and a line may be long.
+    last: Cell<(usize, usize, Encoding)>,
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        (&self.source, &self.starts) == (&other.source, &other.starts)
+    }
 }
 
 impl Text {
@@ -74,18 +85,18 @@ impl Text {
         text.shrink_to_fit();
         let mut starts = vec![0];
         starts.extend(starts_in(&text, 0, text.len()));
-        Text { text, starts }
+        Text { source: text, starts, last: Cell::default() }
     }
 
     pub(super) fn as_str(&self) -> &str {
-        &self.text
+        &self.source
     }
 
     /// The line with a number, without the characters that end it.
     fn line(&self, number: usize) -> Option<(usize, &str)> {
         let start = *self.starts.get(number)? as usize;
-        let end = self.starts.get(number + 1).map_or(self.text.len(), |next| *next as usize);
-        Some((start, self.text[start..end].trim_end_matches(['\n', '\r'])))
+        let end = self.starts.get(number + 1).map_or(self.source.len(), |next| *next as usize);
+        Some((start, self.source[start..end].trim_end_matches(['\n', '\r'])))
     }
 
     /// The offset of the start of a line, which the text must have.
@@ -97,19 +108,30 @@ impl Text {
     pub(super) fn offset(&self, place: Position, encoding: Encoding) -> usize {
         match self.line(place.line as usize) {
             Some((start, line)) => start + encoding.offset(line, place.character as usize),
-            None => self.text.len(),
+            None => self.source.len(),
         }
+    }
+
+    /// The number of the line of an offset.
+    pub(super) fn line_of(&self, offset: u32) -> u32 {
+        self.starts.partition_point(|start| *start <= offset) as u32 - 1
     }
 
     /// The place of an offset.
     pub(super) fn position(&self, offset: u32, encoding: Encoding) -> Position {
-        let line = self.starts.partition_point(|start| *start <= offset) - 1;
-        let start = self.starts[line] as usize;
+        let line = self.line_of(offset);
+        let start = self.line_start(line) as usize;
         let mut offset = offset as usize;
-        while !self.text.is_char_boundary(offset) {
+        while !self.source.is_char_boundary(offset) {
             offset -= 1;
         }
-        Position::new(line as u32, encoding.length(&self.text[start..offset]) as u32)
+        let (from, before) = match self.last.get() {
+            (at, units, of) if of == encoding && start <= at && at <= offset => (at, units),
+            _ => (start, 0),
+        };
+        let units = before + encoding.length(&self.source[from..offset]);
+        self.last.set((offset, units, encoding));
+        Position::new(line, units as u32)
     }
 
     pub(super) fn range(&self, span: Span, encoding: Encoding) -> Range {
@@ -137,7 +159,7 @@ impl Text {
                 fits
             }
             TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
-                let fits = self.text.len() + part.text.len() <= MAX_LEN;
+                let fits = self.source.len() + part.text.len() <= MAX_LEN;
                 if fits {
                     self.replace(self.span(part.range, encoding), &part.text);
                 }
@@ -149,12 +171,13 @@ impl Text {
     fn replace(&mut self, span: Span, new: &str) {
         let (start, old_end) = (span.start as usize, span.end as usize);
         let new_end = start + new.len();
-        self.text.replace_range(start..old_end, new);
+        self.source.replace_range(start..old_end, new);
+        self.last = Cell::default();
         // Whether a line starts at an offset depends on the bytes before and after the offset.
         let kept = self.starts.partition_point(|line| *line == 0 || (*line as usize) < start);
         let moved = self.starts.partition_point(|line| *line == 0 || *line as usize <= old_end);
         let first = self.starts[kept - 1] as usize;
-        let between: Vec<u32> = starts_in(&self.text, first, new_end).collect();
+        let between: Vec<u32> = starts_in(&self.source, first, new_end).collect();
         for line in &mut self.starts[moved..] {
             *line = (*line as usize - old_end + new_end) as u32;
         }
@@ -192,7 +215,7 @@ mod tests {
                 let range = if one_first { Range::new(one, two) } else { Range::new(two, one) };
                 let new: String = (0..numbers.below(4)).map(|_| numbers.pick(PIECES)).collect();
                 let span = text.span(range, encoding);
-                let mut expected = text.text.clone();
+                let mut expected = text.source.clone();
                 expected.replace_range(span.range(), &new);
                 text.replace(span, &new);
                 assert_eq!(text, Text::new(expected));
@@ -204,10 +227,19 @@ mod tests {
     fn places_come_back() {
         let text = Text::new("aé😀b\r\n\rx\n".into());
         for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
-            for (offset, _) in text.text.char_indices() {
+            for (offset, _) in text.source.char_indices() {
                 let place = text.position(offset as u32, encoding);
-                let inside_break = text.text[offset..].starts_with('\n') && offset == 9;
+                let inside_break = text.source[offset..].starts_with('\n') && offset == 9;
                 assert!(text.offset(place, encoding) == offset || inside_break, "{offset}");
+            }
+        }
+        // The place asked for before does not matter.
+        let asked = |one: u32| [Encoding::Utf8, Encoding::Utf16].map(|of| text.position(one, of));
+        for one in 0..text.source.len() as u32 {
+            for other in 0..text.source.len() as u32 {
+                let fresh = Text::new(text.source.clone()).position(other, Encoding::Utf16);
+                asked(one);
+                assert_eq!(text.position(other, Encoding::Utf16), fresh, "{one} {other}");
             }
         }
         let place = |line, character| text.offset(Position::new(line, character), Encoding::Utf16);

@@ -98,10 +98,6 @@ fn declaration(source: &str, options: &CheckOptions, offset: u32) -> Option<Hove
 
 const NAMES: [OperandName; 4] = [OperandName::D, OperandName::A, OperandName::B, OperandName::C];
 
-fn holds(span: Span, offset: u32) -> bool {
-    span.start <= offset && offset <= span.end
-}
-
 /// The text about the part of a legal instruction at an offset.
 fn instruction(
     source: &str,
@@ -111,7 +107,7 @@ fn instruction(
 ) -> Option<Hover> {
     let FoundInstruction { instruction, spans, statement, .. } = found;
     let target = statements::target(options, found.target);
-    if holds(spans.mnemonic, offset) {
+    if spans.mnemonic.touches(offset) {
         let markdown = explain::instruction(instruction, target, true);
         return Some(Hover { span: spans.mnemonic, markdown });
     }
@@ -131,7 +127,7 @@ fn instruction(
             let page = explain::word(span.text(source));
             return Some(Hover { span, markdown: format!("{page}\n{}", lanes(found)) });
         }
-        if holds(operand.value, offset) {
+        if operand.value.touches(offset) {
             let declared = statement.declared.get(name).map(|ty| {
                 format!("```ptx\n.reg {} {};\n```\n\n", ty.text(), operand.value.text(source))
             });
@@ -154,7 +150,7 @@ fn lanes(found: &FoundInstruction) -> String {
 /// An operand of an `asm` statement: its constraint and its expression.
 fn operand(source: &str, asm: &Asm<'_>, found: &FoundInstruction, offset: u32) -> Option<Hover> {
     let places = found.spans.operands.iter().zip(&found.values);
-    let (place, value) = places.into_iter().find(|(place, _)| holds(place.value, offset))?;
+    let (place, value) = places.into_iter().find(|(place, _)| place.value.touches(offset))?;
     let operand = asm.operands.iter().find(|operand| operand.placeholder == *value)?;
     let kind = if operand.output { "output" } else { "input" };
     let constraint = &operand.constraint;

@@ -8,9 +8,7 @@ use crate::flow::Flow;
 use crate::names::{Names, Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::lexer::comments;
-use crate::syntax::{
-    DirectiveKind, Function, Statement, StatementKind, Tree, parse_around, parse_function,
-};
+use crate::syntax::{Function, Statement, StatementKind, Tree, parse_around, parse_function};
 
 /// The largest number of labels that are shown. A longer list would be of no use, so none is shown
 /// then.
@@ -120,12 +118,7 @@ fn labels_of(function: &Function<'_>, has_flow: bool, found: &mut Vec<Label>) {
 fn block_behind(flow: &Flow<'_>, label: Statement<'_>) -> Option<usize> {
     // The label of a table or a prototype is not a place in the code.
     if let StatementKind::Directive(directive) = label.next()?.kind()
-        && matches!(
-            directive.kind(),
-            DirectiveKind::BranchTargets
-                | DirectiveKind::CallTargets
-                | DirectiveKind::CallPrototype
-        )
+        && directive.kind().is_named()
     {
         return None;
     }
@@ -174,7 +167,7 @@ fn detail(tree: &Tree<'_>, symbol: &Symbol) -> String {
 
 /// The lines that can be folded: blocks in braces, basic blocks and loops behind labels, and
 /// comments of several lines.
-pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
+pub(super) fn folds(text: &Text) -> Vec<Value> {
     let source = text.as_str();
     let mut blocks = Vec::new();
     let outline = parse_around(source, Span::at(0));
@@ -189,7 +182,7 @@ pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
             blocks.push(brace.span().to(statement.span()));
         }
     });
-    let line = |offset: u32| text.position(offset, encoding).line;
+    let line = |offset: u32| text.line_of(offset);
     let mut folds = Vec::new();
     for block in blocks {
         let (start, end) = (line(block.start), line(block.end));

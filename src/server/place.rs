@@ -50,10 +50,7 @@ pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Op
         Some(host) => {
             let asm = asm_at(source, host, offset)?;
             let names = Names::of(&parse(&asm.text));
-            let holds = |it: &&Use| {
-                let span = asm.source_span(it.span());
-                span.start <= offset && offset <= span.end
-            };
+            let holds = |it: &&Use| asm.source_span(it.span()).touches(offset);
             let here = *names.uses().iter().rfind(holds)?;
             Some(NameAt { source, asm: Some(asm), names, here })
         }

@@ -29,6 +29,10 @@ use crate::video::{Instruction, Semantics};
 /// can ask for the tokens of the lines that they show.
 const LONGEST_TOKENS: usize = 1 << 20;
 
+/// If a selection has more findings, no comments are offered for each: they need checks of the
+/// whole text.
+const MOST_IGNORED: usize = 8;
+
 /// A place in an open text, with the settings in force.
 struct Here<'d> {
     document: &'d Document,
@@ -132,7 +136,7 @@ impl Server {
 
     pub(super) fn folds(&self, identifier: &TextDocumentIdentifier) -> Answer {
         let document = self.ptx(identifier)?;
-        let folds = document.map(|it| outline::folds(&it.text, self.encoding));
+        let folds = document.map(|it| outline::folds(&it.text));
         Ok(folds.map_or(Value::Null, Value::Array))
     }
 
@@ -283,8 +287,11 @@ impl Server {
         if wanted(&CodeActionKind::QuickFix) {
             let touches =
                 |it: &&Diagnostic| it.span.start <= asked.end && asked.start <= it.span.end;
-            let near = self.found(document).iter().filter(touches);
-            found.extend(near.flat_map(|it| actions::of_finding(text, &check, it)));
+            let near: Vec<&Diagnostic> = self.found(document).iter().filter(touches).collect();
+            let ignores = near.len() <= MOST_IGNORED;
+            found.extend(
+                near.into_iter().flat_map(|it| actions::of_finding(text, &check, it, ignores)),
+            );
         }
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
             found.extend(actions::rewriting(text, &check, asked.start));

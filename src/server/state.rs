@@ -504,15 +504,8 @@ impl Server {
     pub(super) fn in_force(&self, document: &Document) -> Option<InForce> {
         let finder = self.finder.as_ref();
         let defaults = || (std::sync::Arc::<Settings>::default(), document.path.clone());
-        let (settings, path) = match (finder, &document.path) {
-            (None, _) => defaults(),
-            (Some(finder), Some(path)) => finder
-                .of(path)
-                .map_or_else(|_| defaults(), |(settings, path)| (settings, Some(path))),
-            (Some(finder), None) => {
-                finder.here().map_or_else(|_| defaults(), |settings| (settings, None))
-            }
-        };
+        let found = finder.and_then(|it| it.of_text(document.path.as_deref()).ok());
+        let (settings, path) = found.unwrap_or_else(defaults);
         if path.as_deref().is_some_and(|path| settings.excludes(path)) {
             return None;
         }

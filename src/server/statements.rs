@@ -70,7 +70,7 @@ fn in_module(source: &str, offset: u32) -> Option<FoundInstruction> {
 /// The `asm` statement at an offset of a source.
 pub(super) fn asm_at(source: &str, host: Host, offset: u32) -> Option<Asm<'_>> {
     let mut all = embed::statements_in(source, host).into_iter();
-    all.find(|asm| asm.span.start <= offset && offset <= asm.span.end)
+    all.find(|asm| asm.span.touches(offset))
 }
 
 /// The video instructions of an `asm` statement.
@@ -82,10 +82,7 @@ pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
 /// places in the source.
 pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<FoundInstruction> {
     let own = in_template(asm);
-    let holds = |statement: &&VideoStatement| {
-        let span = asm.source_span(statement.span);
-        span.start <= offset && offset <= span.end
-    };
+    let holds = |it: &&VideoStatement| asm.source_span(it.span).touches(offset);
     let statement = own.iter().find(holds)?;
     FoundInstruction::new(statement, &asm.text, None, |span| asm.source_span(span))
 }

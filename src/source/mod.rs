@@ -63,6 +63,11 @@ impl Span {
         self.start == self.end
     }
 
+    /// Whether an offset is in the span, or right behind it.
+    pub(crate) fn touches(self, offset: u32) -> bool {
+        self.start <= offset && offset <= self.end
+    }
+
     /// Whether the span lies in one of several spans, which must be in order.
     pub(crate) fn is_in(self, spans: &[Span]) -> bool {
         self.around(spans).is_some()

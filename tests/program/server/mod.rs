@@ -207,6 +207,16 @@ fn fixes_are_made() {
     let text = made(&rewriting[0]);
     assert!(!text.contains("vadd4") && text.contains("vadd.sat"), "{text}");
     assert_eq!(client.actions(&uri, 5, 10, &json!(["source.organizeImports"])), [Value::Null; 0]);
+
+    // Between two instructions, the second one is meant.
+    let (first, second) = ("vadd.s32.s32.s32.sat a, a, b;", "vsub.s32.s32.s32.sat b, a, b;");
+    let head = ".version 8.5\n.target sm_90\n.func f(.reg .b32 a, .reg .b32 b)\n{\n";
+    let text = format!("{head}{first}{second}\nret;\n}}\n");
+    let uri = self::uri(&folder, "b.ptx");
+    client.open(&uri, "ptx", &text);
+    let actions = client.actions(&uri, 4, first.len() as u32, &json!(["refactor"]));
+    let text = applied(&text, &actions[0]["edit"]["changes"][&uri]);
+    assert!(text.contains(first) && !text.contains(second), "{text}");
     assert_eq!(client.end(), 0);
 }
 
@@ -230,6 +240,23 @@ fn one_finding_is_ignored() {
         assert_eq!(run.stdout.matches("V401").count(), 2, "{ignored}");
         assert!(!run.stdout.contains("V80"), "{ignored}");
     }
+    // In a large selection, each comment would need checks of the whole text.
+    let uri = self::uri(&folder, "b.ptx");
+    client.findings(&uri, "ptx", &format!("{head}{}ret;\n}}\n", format!("{add}\n").repeat(20)));
+    let titles = |client: &mut Client, lines: u32| -> Vec<String> {
+        let end = json!({ "line": 3 + lines, "character": 99 });
+        let params = json!({
+            "textDocument": { "uri": uri },
+            "range": { "start": { "line": 4, "character": 0 }, "end": end },
+            "context": { "diagnostics": [], "only": ["quickfix"] },
+        });
+        let actions = client.ask("textDocument/codeAction", &params);
+        actions.as_array().unwrap().iter().map(|it| it["title"].to_string()).collect()
+    };
+    let (few, many) = (titles(&mut client, 3), titles(&mut client, 20));
+    let count = |titles: &[String], end: &str| titles.iter().filter(|it| it.ends_with(end)).count();
+    assert_eq!((count(&few, " here\""), count(&many, " here\"")), (3, 0));
+    assert_eq!((count(&few, " file\""), count(&many, " file\"")), (3, 20));
     assert_eq!(client.end(), 0);
 }
 
