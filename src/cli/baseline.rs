@@ -117,9 +117,11 @@ fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)
 
 impl Baseline {
     /// Reads a baseline file. With `update`, the file may be missing.
-    pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, BaselineError> {
-        // A pipe or device cannot be replaced, and reading a pipe would block.
-        let access = if update { Access::Regular } else { Access::Named };
+    pub(super) fn read(
+        file: &Path,
+        access: Access,
+        update: bool,
+    ) -> Result<Baseline, BaselineError> {
         let known = match read_known(file, access)? {
             Some((known, _)) => known,
             None if update => Counts::new(),
@@ -308,7 +310,8 @@ mod tests {
     fn findings_count_by_their_line_and_code() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap().join("a.ptx");
-        let mut baseline = Baseline::read(&folder.path().join("none.json"), true).unwrap();
+        let mut baseline =
+            Baseline::read(&folder.path().join("none.json"), Access::Regular, true).unwrap();
         let text = "vadd.u32.u32 d, a, b; vadd.u32.u32 d, a, b;\n\
                     vadd.u32.u32.u32 d, a;\n  vadd.u32.u32.u32 d, a;\n";
         let found = findings(text);

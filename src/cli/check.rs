@@ -18,7 +18,7 @@ use super::baseline::Baseline;
 use super::show;
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
-use crate::check::Dialect;
+use crate::check::{Dialect, Language};
 use crate::cli::error::CommandError;
 use crate::diagnostic::{Applicability, Docs, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
@@ -26,9 +26,10 @@ use crate::report::{Format, visible_path};
 use crate::workspace::binary;
 use crate::workspace::docs::docs;
 use crate::workspace::error::reason;
+use crate::workspace::files::Access;
 use crate::workspace::headers::HeaderFiles;
 use crate::workspace::input::{self, Input};
-use crate::workspace::kind::{Chosen, Extension, FileKind, LanguageName};
+use crate::workspace::kind::{Chosen, Extension, FileKind};
 use crate::workspace::settings::{Choices, Denied, Finder, Settings, Targets};
 use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
 
@@ -221,7 +222,7 @@ pub(super) struct Arguments {
     /// Read named files as this language, whatever their ending; in directories,
     /// read only files of this language
     #[arg(long, value_enum)]
-    language: Option<LanguageName>,
+    language: Option<Language>,
 
     /// Read files with this ending as this language, such as inc=cuda
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
@@ -386,13 +387,15 @@ fn prepare(arguments: &Arguments) -> Result<Run, CommandError> {
     }
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated)?;
     let rules = arguments.walk.rules()?;
-    let file = match &arguments.baseline {
-        Some(file) => Some(file.clone()),
-        None => finder.here()?.baseline.clone(),
+    // A pipe or device cannot be replaced, and settings may come from anybody.
+    let (file, access) = match &arguments.baseline {
+        Some(file) if !arguments.update_baseline => (Some(file.clone()), Access::Named),
+        Some(file) => (Some(file.clone()), Access::Regular),
+        None => (finder.here()?.baseline.clone(), Access::Regular),
     };
     let baseline = match file {
         Some(_) if arguments.show_files || arguments.show_settings => None,
-        Some(file) => Some(Baseline::read(&file, arguments.update_baseline)?),
+        Some(file) => Some(Baseline::read(&file, access, arguments.update_baseline)?),
         None if arguments.update_baseline => {
             return Err(CommandError::Options("--update-baseline needs a file: --baseline FILE"));
         }
@@ -469,11 +472,7 @@ impl Run {
         };
         for input in &inputs {
             let path = input.path().or(arguments.stdin_filename.as_deref());
-            let found = match path {
-                Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path))),
-                None => self.finder.here().map(|settings| (settings, None)),
-            };
-            let (settings, whole) = match found {
+            let (settings, whole) = match self.finder.of_text(path) {
                 Ok(found) => found,
                 Err(message) => {
                     troubles += 1;

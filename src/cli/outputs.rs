@@ -123,7 +123,7 @@ impl Wanted<'_> {
         for subject in self.subjects {
             let input = if subject.as_os_str() == "-" {
                 Input::Stdin
-            } else if subject.exists() {
+            } else if subject.symlink_metadata().is_ok() {
                 Input::File(subject.clone())
             } else {
                 return Err(OutputError::NoFile { name: visible_path(subject) });
@@ -238,7 +238,7 @@ pub(super) fn each(
 /// The only subject, if it is not a file and looks like an instruction.
 pub(super) fn as_instruction(subjects: &[PathBuf]) -> Option<&str> {
     let [only] = subjects else { return None };
-    let text = only.to_str().filter(|text| *text != "-" && !only.exists())?;
+    let text = only.to_str().filter(|text| *text != "-" && only.symlink_metadata().is_err())?;
     text.contains(|c: char| c.is_whitespace() || c == ';').then_some(text)
 }
 

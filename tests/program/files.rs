@@ -59,6 +59,38 @@ fn ignore_files_that_are_no_files_are_not_waited_for() {
     assert_eq!((run.status, run.stderr.as_str()), (1, "3 files to format\n"));
 }
 
+/// Settings may come from anybody, so the program does not wait for what they name.
+#[test]
+fn a_baseline_of_the_settings_is_a_file() {
+    let folder = Folder::new("files-baseline");
+    folder.write("a.ptx", NEAT);
+    pipe(&folder, "pipe");
+    for name in ["pipe", "/dev/zero"] {
+        folder.write("vptx.toml", format!("[check]\nbaseline = \"{name}\"\n"));
+        let run = vptx_in(&folder.0, &["check", "a.ptx"], b"");
+        assert_eq!(run.status, 2, "{name}");
+        assert!(run.stderr.contains("not a regular file"), "{name}: {}", run.stderr);
+    }
+}
+
+/// The reason is told as for other commands.
+#[test]
+fn links_that_lead_nowhere_are_no_instructions() {
+    let folder = Folder::new("files-links");
+    symlink("nothing", folder.0.join("dangling")).unwrap();
+    symlink("loop", folder.0.join("loop")).unwrap();
+    symlink("nothing", folder.0.join("a link")).unwrap();
+    let missing = "no such file or directory";
+    for (name, why) in [("dangling", missing), ("a link", missing), ("loop", "too many levels")] {
+        for command in [&["rewrite"][..], &["lower", "--emit", "c"]] {
+            let run = vptx_in(&folder.0, &[command, &[name]].concat(), b"");
+            assert_eq!(run.status, 2, "{command:?} {name}");
+            let said = format!("vptx: cannot read `{name}`: {why}");
+            assert!(run.stderr.starts_with(&said), "{command:?}: {}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn a_walk_follows_no_links_and_takes_only_files() {
     let folder = Folder::new("files-walk");
