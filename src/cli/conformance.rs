@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::Output;
+use super::{Output, json_line};
 use crate::conformance::{Vector, Vectors};
 use crate::isa::Mnemonic;
 use crate::source::nearest;
@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let is_json = arguments.format == VectorFormat::Json;
     let mut writer = BufWriter::with_capacity(1 << 16, &mut out.stream);
     if is_json {
-        line(&head, &mut writer)?;
+        json_line(&head, &mut writer)?;
     } else {
         head.tsv(&mut writer)?;
     }
@@ -106,7 +106,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         // The reader is gone, so no more vectors are needed.
         let Some(vector) = vectors.next().filter(|_| !writer.get_ref().is_closed) else { break };
         if is_json {
-            line(&Record::of(&vector), &mut writer)?;
+            json_line(&Record::of(&vector), &mut writer)?;
         } else {
             tsv(&vector, &mut writer)?;
         }
@@ -157,11 +157,6 @@ impl Record {
         let instruction = vector.instruction.to_string();
         Record { kind: "vector", instruction, a, b, c, results, deviations }
     }
-}
-
-fn line(record: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, record).map_err(io::Error::from)?;
-    out.write_all(b"\n")
 }
 
 fn tsv(vector: &Vector, out: &mut impl Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::table::Align::{Left, Right};
-use super::{FAILED, FOUND, Output, errors, plain_output, table, trouble};
+use super::{FAILED, FOUND, Output, errors, json_line, plain_output, table, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
 use crate::workspace::binary::{TextFiles, open_input, path_of};
@@ -202,8 +202,7 @@ impl Run<'_> {
             (image.compression.text(), image.offset, image.bytes.len());
         if self.arguments.format == ListFormat::Json {
             let record = Record { path, arch, ptx, compression, offset, bytes, replaces };
-            serde_json::to_writer(&mut self.out.stream, &record)?;
-            return writeln!(self.out.stream);
+            return json_line(&record, &mut self.out.stream);
         }
         let offset = format!("0x{offset:x}");
         let name = match replaces {

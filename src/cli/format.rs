@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use thiserror::Error;
 
+use super::eval::human;
 use super::inputs::{Inputs, Wanted};
 use super::normalize::{self, Kept};
 use super::{FAILED, Output, errors, plain_output, trouble};
 use crate::cli::error::CommandError;
-use crate::diagnostic::{Diagnostic, Docs};
+use crate::diagnostic::Diagnostic;
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
-use crate::report::{FileReport, Format, Reporter, visible_path};
+use crate::report::{FileReport, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
 use crate::workspace::error::FileError;
 use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
@@ -187,9 +188,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 wrong += 1;
                 let (path, source) = (arguments.shown(input), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
-                let mut text = Vec::new();
-                Reporter::new(Format::Human, out.style, Docs::default())
-                    .file(&mut text, &report)?;
+                let text = human(&out.style, &report)?;
                 // Standard output is only for the text of a filter, and for the changes of
                 // `--diff`.
                 if *input == Input::Stdin || arguments.diff {
@@ -243,11 +242,8 @@ fn treat(
         input.must_be_replaceable()?;
     }
     let named = input.path().or(arguments.stdin_filename.as_deref());
-    let by_name = match named {
-        Some(path) => finder.of(path).map(|(settings, _)| settings),
-        None => finder.here(),
-    };
-    let chosen = arguments.chosen(by_name.as_deref().ok());
+    let by_name = finder.of_text(named);
+    let chosen = arguments.chosen(by_name.as_ref().ok().map(|(settings, _)| &**settings));
     let kind = FileKind::told(arguments.language.map(Into::into), named, chosen);
     // Read errors are reported first.
     let bytes = input.bytes()?;
@@ -259,10 +255,7 @@ fn treat(
             Some(fs::canonicalize(path).map_err(|error| FileError::new("find", path, &error))?)
         }
     };
-    let settings = match path.as_deref().or(arguments.stdin_filename.as_deref()) {
-        Some(path) => finder.of(path)?.0,
-        None => finder.here()?,
-    };
+    let (settings, _) = finder.of_text(path.as_deref().or(arguments.stdin_filename.as_deref()))?;
     // Only `--diff` and standard output need the whole new text. A file is written while it is
     // formatted, or only compared.
     let keeps = arguments.diff || path.is_none() && !arguments.check;

@@ -40,6 +40,7 @@ use clap::builder::Resettable;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 
 use crate::report::{Style, visible_lines};
 use crate::workspace::bug::{self, Bug};
@@ -356,6 +357,12 @@ impl<W: Write> Write for Stream<W> {
 /// Standard output for texts. It drops no escapes.
 fn plain_output() -> Stream<io::StdoutLock<'static>> {
     Stream::new(io::stdout().lock())
+}
+
+/// Writes a record of JSON, and a line break.
+fn json_line(record: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, record)?;
+    out.write_all(b"\n")
 }
 
 /// Standard error.

@@ -6,11 +6,11 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::error::CommandError;
+use super::eval::human;
 use super::format::Arguments;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::diagnostic::Docs;
 use crate::print::{NormalOptions, normalize_with};
-use crate::report::{FileReport, Format, Reporter, visible_path};
+use crate::report::{FileReport, visible_path};
 use crate::source::decoded;
 use crate::workspace::input::Input;
 use crate::workspace::kind::FileKind;
@@ -75,10 +75,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
         Err(error) => {
             let report = FileReport { path: shown, source, diagnostics: error.diagnostics() };
-            let mut text = Vec::new();
-            Reporter::new(Format::Human, out.style, Docs::default()).file(&mut text, &report)?;
             // Standard output is only for the text.
-            errors().write_all(&text)?;
+            errors().write_all(&human(&out.style, &report)?)?;
             Ok(FOUND)
         }
     }

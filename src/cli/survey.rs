@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use self::package::Packages;
 use self::row::{Place, Row, SurveyLine, Total, Trouble};
 use super::progress::for_each_in_order;
-use super::{FAILED, Output, trouble};
+use super::{FAILED, Output, json_line, trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
 use crate::workspace::binary::{self, Content, path_of};
@@ -124,7 +124,7 @@ impl Survey<'_> {
                     }
                 }
                 match found {
-                    _ if is_json => found.write(&mut out.stream)?,
+                    _ if is_json => json_line(&found, &mut out.stream)?,
                     SurveyLine::Image(row) if row.instructions > 0 || self.arguments.all => {
                         rows.push(row);
                     }
@@ -134,7 +134,7 @@ impl Survey<'_> {
             Ok(())
         })?;
         if is_json {
-            total.write(&mut out.stream)?;
+            json_line(&total, &mut out.stream)?;
         } else {
             row::table(&rows, &mut out.stream)?;
             write!(out.stream, "{total}")?;

@@ -6,7 +6,7 @@ use super::lines::{common, gaps, within_gaps};
 use super::outline::{Class, NameId, Outline, Rough, Statement};
 use crate::hash::Map;
 
-/// A one-to-one matching of names of two texts.
+/// A one-to-one matching of names of two texts, or of the positions of statements.
 #[derive(Clone, Default)]
 pub(super) struct Matching {
     to_new: Map<NameId, NameId>,

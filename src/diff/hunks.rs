@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::align::{Alignment, Matching, Sides};
-use super::moves::Moves;
+use super::moves::moves;
 use super::outline::{Class, Function, NameId, Outline, Statement};
 use super::text::Texts;
 use super::value::{Functions, Rewritings};
@@ -32,7 +32,7 @@ pub(super) fn function(
     }
     let Alignment { same, locals } = sides.align(old, new);
     let entries = entries(&same, old.len() as u32, new.len() as u32);
-    let moves = Moves::new(sides, &locals, (old, new), &entries);
+    let moves = moves(sides, &locals, (old, new), &entries);
     let writer = Writer { sides, texts: Texts::new(sides, &locals, new), moves, old, new };
     let functions = Functions::new(sides, &locals, (old, new));
     let hunk = |group: Range<usize>| {
@@ -78,7 +78,8 @@ fn groups(entries: &[Entry], context: usize) -> Vec<Range<usize>> {
 struct Writer<'w, 's> {
     sides: &'w Sides<'w, 's>,
     texts: Texts<'w, 's>,
-    moves: Moves,
+    /// The positions of moved statements.
+    moves: Matching,
     old: &'w [Statement],
     new: &'w [Statement],
 }
@@ -92,42 +93,29 @@ impl Writer<'_, '_> {
         let (old, new) = (|at: u32| &self.old[at as usize], |at: u32| &self.new[at as usize]);
         let Sides { old: before, new: after, .. } = *self.sides;
         match entry {
-            Entry::Same(at, other) => Line {
-                kind: LineKind::Same,
-                old: Some(before.span(old(at))),
-                new: Some(after.span(new(other))),
-                depth: after.depth(new(other)),
-                text: self.texts.new_text(new(other)),
-            },
+            Entry::Same(at, other) => {
+                let own = alone(&self.texts, new(other), LineKind::Same);
+                Line { old: Some(before.span(old(at))), ..own }
+            }
             Entry::Old(at) => {
                 let target = self.moves.new_of(at);
                 let kind = if target.is_some() { LineKind::MovedAway } else { LineKind::Removed };
-                Line {
-                    kind,
-                    old: Some(before.span(old(at))),
-                    new: target.map(|other| after.span(new(other))),
-                    depth: before.depth(old(at)),
-                    text: self.texts.old_text(old(at)),
-                }
+                let own = alone(&self.texts, old(at), kind);
+                Line { new: target.map(|other| after.span(new(other))), ..own }
             }
             Entry::New(at) => {
                 let origin = self.moves.old_of(at);
                 let kind = if origin.is_some() { LineKind::MovedHere } else { LineKind::Added };
-                Line {
-                    kind,
-                    old: origin.map(|other| before.span(old(other))),
-                    new: Some(after.span(new(at))),
-                    depth: after.depth(new(at)),
-                    text: self.texts.new_text(new(at)),
-                }
+                let own = alone(&self.texts, new(at), kind);
+                Line { old: origin.map(|other| before.span(old(other))), ..own }
             }
         }
     }
 }
 
-/// The line of a statement that only one text has.
+/// The line of a statement, without its place in the other text.
 fn alone(texts: &Texts<'_, '_>, statement: &Statement, kind: LineKind) -> Line {
-    if kind == LineKind::Removed {
+    if matches!(kind, LineKind::Removed | LineKind::MovedAway) {
         let old = Some(texts.sides.old.span(statement));
         let depth = texts.sides.old.depth(statement);
         return Line { kind, old, new: None, depth, text: texts.old_text(statement) };

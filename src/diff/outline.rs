@@ -359,7 +359,7 @@ impl Reader<'_, '_> {
                     }
                 }
                 StatementKind::Label(name) if !self.labels_something(name, next) => {}
-                StatementKind::Directive(it) if is_debug(it.kind()) => {}
+                StatementKind::Directive(it) if it.kind().is_debug() => {}
                 StatementKind::Declaration(it) if self.in_function && declares_plain(&it) => {}
                 _ => self.statement(statement),
             }
@@ -418,12 +418,7 @@ impl Reader<'_, '_> {
         let is_used = own.is_some_and(|own| self.is_used[own.index()]);
         is_used
             || next.is_some_and(|next| match next.kind() {
-                StatementKind::Directive(it) => matches!(
-                    it.kind(),
-                    DirectiveKind::BranchTargets
-                        | DirectiveKind::CallTargets
-                        | DirectiveKind::CallPrototype
-                ),
+                StatementKind::Directive(it) => it.kind().is_named(),
                 _ => false,
             })
     }
@@ -654,11 +649,6 @@ impl Reader<'_, '_> {
         }
         Some(name)
     }
-}
-
-fn is_debug(kind: DirectiveKind) -> bool {
-    use DirectiveKind::{Dwarf, File, Loc, Section};
-    matches!(kind, File | Loc | Section | Dwarf)
 }
 
 /// Whether a declaration has only registers of one type: no vectors, no alignment.

@@ -187,18 +187,17 @@ fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
     };
     let (all_old, all_new) = (all(old), all(new));
     let (old_items, new_items) = (declarations(old), declarations(new));
-    let shape = |items: &Map<NameId, (u32, u32)>, name: NameId| items.get(&name).copied();
+    let shape = |items: &Items, name: NameId| items.get(&name).copied();
     let is_internal = |outline: &Outline, name: NameId| {
         outline.name(name).class != Class::Function && !outline.name(name).is_exported
     };
     // A name that is declared twice is an error, but no difference.
     let text = |outline: &Outline, name: NameId| outline.name_text(name).to_string();
     let class = |outline: &Outline, name: NameId| outline.name(name).class == Class::Function;
-    let mut join = |old_key: &dyn Fn(NameId) -> Option<Key>,
-                    new_key: &dyn Fn(NameId) -> Option<Key>| {
+    let mut join = |key: &dyn Fn(&Outline, &Items, NameId) -> Option<Key>| {
         let mut known: Map<Key, Vec<NameId>> = Map::default();
         for before in all_old.iter().rev().filter(|name| globals.new_of(**name).is_none()) {
-            if let Some(key) = old_key(*before) {
+            if let Some(key) = key(old, &old_items, *before) {
                 known.entry(key).or_default().push(*before);
             }
         }
@@ -206,26 +205,18 @@ fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
             if globals.old_of(*after).is_some() {
                 continue;
             }
-            let own = new_key(*after).and_then(|key| known.get_mut(&key)?.pop());
+            let own = key(new, &new_items, *after).and_then(|key| known.get_mut(&key)?.pop());
             if let Some(before) = own {
                 globals.join(before, *after);
             }
         }
     };
-    join(
-        &|name| (!is_internal(old, name)).then(|| (text(old, name), None, class(old, name))),
-        &|name| (!is_internal(new, name)).then(|| (text(new, name), None, class(new, name))),
-    );
-    join(&|name| Some((text(old, name), Some(shape(&old_items, name)?), false)), &|name| {
-        Some((text(new, name), Some(shape(&new_items, name)?), false))
+    join(&|it, _, name| (!is_internal(it, name)).then(|| (text(it, name), None, class(it, name))));
+    join(&|it, items, name| Some((text(it, name), Some(shape(items, name)?), false)));
+    join(&|it, items, name| {
+        is_internal(it, name).then(|| (String::new(), shape(items, name), false))
     });
-    join(
-        &|name| is_internal(old, name).then(|| (String::new(), shape(&old_items, name), false)),
-        &|name| is_internal(new, name).then(|| (String::new(), shape(&new_items, name), false)),
-    );
-    join(&|name| is_internal(old, name).then(|| (text(old, name), None, false)), &|name| {
-        is_internal(new, name).then(|| (text(new, name), None, false))
-    });
+    join(&|it, _, name| is_internal(it, name).then(|| (text(it, name), None, false)));
     globals
 }
 
@@ -234,7 +225,9 @@ type Key = (String, Option<(u32, u32)>, bool);
 
 /// For each variable, and each register outside of functions, the shape of the item that declares
 /// it, and its hole in the item.
-fn declarations(outline: &Outline) -> Map<NameId, (u32, u32)> {
+type Items = Map<NameId, (u32, u32)>;
+
+fn declarations(outline: &Outline) -> Items {
     let mut declared = Map::default();
     for item in &outline.items {
         let span = outline.span(item);

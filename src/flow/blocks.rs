@@ -9,7 +9,7 @@ use super::dominators::{Dominators, Loop, loops};
 use super::effects::{self, accesses};
 use super::{Access, NameAccess, Reaching};
 use crate::hash::{Map, Set};
-use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
+use crate::names::{Meaning, Names, SymbolId, Use};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
@@ -133,12 +133,7 @@ impl<'t> Flow<'t> {
             self.results.iter().filter(|it| self.instructions_with(**it).next().is_none());
         for meaning in groups.map(|accesses| meaning_of(&accesses[0])).chain(returned.copied()) {
             let symbol = names.symbol(meaning.symbol());
-            let is_register = match symbol.kind {
-                SymbolKind::Register => true,
-                SymbolKind::Parameter => symbol.space.is_some_and(|it| it.text(source) == ".reg"),
-                _ => false,
-            };
-            if !is_register {
+            if !symbol.is_register(source) {
                 continue;
             }
             // For each block that uses the register: whether it reads the value from before, and

@@ -320,6 +320,17 @@ fn each_word(
     }
 }
 
+/// Opcodes of which some forms write `_` in place of their result. ptxas says so; the manual tells
+/// it of some.
+pub(crate) const DISCARDING: &[&str] = &["atom", "lop3", "match", "mbarrier", "setp"];
+
+/// Opcodes of which some forms have a predicate as a second result.
+pub(crate) const WITH_PREDICATE: &[&str] =
+    &["elect", "lop3", "match", "setp", "shfl", "tex", "tld4"];
+
+/// Those of them that need the first result.
+pub(crate) const WITH_FIRST: &[&str] = &["shfl", "tex", "tld4"];
+
 /// The elements of a vector register.
 const ELEMENTS: [&str; 8] = [".x", ".y", ".z", ".w", ".r", ".g", ".b", ".a"];
 

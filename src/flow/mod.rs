@@ -54,6 +54,7 @@ pub use dominators::{Dominators, Loop};
 #[cfg(feature = "cli")]
 pub(crate) use dot::line;
 pub use effects::Access;
+pub(crate) use effects::{DISCARDING, WITH_FIRST, WITH_PREDICATE};
 pub(crate) use effects::{is_known, is_modifier, is_opcode, modifiers, opcodes};
 pub(crate) use many::Written;
 

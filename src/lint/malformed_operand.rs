@@ -4,9 +4,9 @@
 
 use super::structure::{ModuleSubject, is_in_video};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
-use crate::flow::is_opcode;
+use crate::flow::{DISCARDING, WITH_FIRST, WITH_PREDICATE, is_opcode};
 use crate::isa::Part;
-use crate::names::{SymbolKind, Use};
+use crate::names::Use;
 use crate::source::Span;
 use crate::syntax::{Instruction, Operand, OperandKind, Operands, StatementKind, Token, TokenKind};
 
@@ -84,16 +84,6 @@ fn on_instruction(
         }
     }
 }
-
-/// Opcodes of which some forms write `_` in place of their result. ptxas says so; the manual tells
-/// it of some.
-const DISCARDING: &[&str] = &["atom", "lop3", "match", "mbarrier", "setp"];
-
-/// Opcodes of which some forms have a predicate as a second result.
-const WITH_PREDICATE: &[&str] = &["elect", "lop3", "match", "setp", "shfl", "tex", "tld4"];
-
-/// Those of them that need the first result.
-const WITH_FIRST: &[&str] = &["shfl", "tex", "tld4"];
 
 /// A `_` or a pair that is no form of an instruction's result.
 fn other_result(source: &str, mnemonic: &str, operand: &Operand<'_>) -> Option<Diagnostic> {
@@ -186,9 +176,7 @@ fn is_scalar(subject: &ModuleSubject<'_>, name: Span) -> bool {
     let symbol = subject.names.symbol(meaning.symbol());
     let declaration = symbol.declaration.text(subject.source());
     let is_vector = [".v2", ".v4"].iter().any(|word| declaration.contains(word));
-    let is_register = symbol.kind == SymbolKind::Register
-        || symbol.space.is_some_and(|it| it.text(subject.source()) == ".reg");
-    is_register && !is_vector
+    symbol.is_register(subject.source()) && !is_vector
 }
 
 /// A selector that the operand of an ordinary instruction does not take.

@@ -148,13 +148,11 @@ pub(super) fn find_indexed(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnost
         let used = names.use_of(name).filter(|it| !it.declares());
         let Some(meaning) = used.and_then(Use::meaning) else { continue };
         let symbol = names.symbol(meaning.symbol());
-        let in_register = || symbol.space.is_some_and(|it| it.text(subject.source()) == ".reg");
         let what = match symbol.kind {
-            SymbolKind::Register => "a register",
-            SymbolKind::Parameter if in_register() => "a register",
+            _ if symbol.is_register(subject.source()) => "a register",
             SymbolKind::Function => "a function",
             SymbolKind::Label => "a label",
-            SymbolKind::Parameter | SymbolKind::Variable => continue,
+            _ => continue,
         };
         let Some(statement) = subject.tree.statement_at(name.start) else { continue };
         if is_in_video(subject.statements, name) {

@@ -22,20 +22,14 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
                 .help("every result of these sources is already in the range")
                 .fix(Applicability::Safe, "remove it", edits)
         }
-        Saturation::Above => Diagnostic::new(
-            Code::SaturateOneSided,
-            span,
-            "`.sat` clamps only what is too large here",
-        )
-        .label("has an effect at one end")
-        .help("no result of these sources is below the range"),
-        Saturation::Below => Diagnostic::new(
-            Code::SaturateOneSided,
-            span,
-            "`.sat` clamps only what is too small here",
-        )
-        .label("has an effect at one end")
-        .help("no result of these sources is above the range"),
+        one_sided => {
+            let is_above = one_sided == Saturation::Above;
+            let (what, other) = if is_above { ("large", "below") } else { ("small", "above") };
+            let message = format!("`.sat` clamps only what is too {what} here");
+            Diagnostic::new(Code::SaturateOneSided, span, message)
+                .label("has an effect at one end")
+                .help(format!("no result of these sources is {other} the range"))
+        }
     };
     Some(diagnostic)
 }

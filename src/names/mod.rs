@@ -243,6 +243,11 @@ impl Use {
 }
 
 impl Symbol {
+    /// Whether the symbol is a register, perhaps as a parameter.
+    pub(crate) fn is_register(&self, source: &str) -> bool {
+        self.kind == SymbolKind::Register || self.space.is_some_and(|it| it.text(source) == ".reg")
+    }
+
     /// Whether the module itself declares the symbol, so that all later functions see it.
     pub fn is_global(&self) -> bool {
         self.scope == ScopeId::MODULE

@@ -210,13 +210,7 @@ impl<'t> Walker<'t> {
         // In an unknown directive, a `;` inside of braces may end a statement.
         self.names.is_doubtful |= directive.kind() == DirectiveKind::Unknown
             && statement.tokens().iter().any(|token| token.is(b'{'));
-        if matches!(
-            directive.kind(),
-            DirectiveKind::Loc
-                | DirectiveKind::File
-                | DirectiveKind::Section
-                | DirectiveKind::Dwarf
-        ) {
+        if directive.kind().is_debug() {
             self.names.debug.push(statement.span());
         }
     }

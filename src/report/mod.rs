@@ -12,7 +12,7 @@ mod visible;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Docs, Severity};
+use crate::diagnostic::{Diagnostic, Docs, Severity, listed};
 use crate::source::LineIndex;
 
 use gitlab::Gitlab;
@@ -94,11 +94,7 @@ impl Counts {
         .into_iter()
         .flatten()
         .collect();
-        match parts.as_slice() {
-            [] => None,
-            [one] => Some(one.clone()),
-            [rest @ .., last] => Some(format!("{} and {last}", rest.join(", "))),
-        }
+        (!parts.is_empty()).then(|| listed(&parts, "and"))
     }
 }
 

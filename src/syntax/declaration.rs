@@ -224,7 +224,7 @@ pub(crate) fn range_count(source: &str, lexer: &mut Lexer<'_>) -> Option<u64> {
 /// The text, if it can be a type rather than an attribute of a declaration.
 fn type_text(text: &str) -> &str {
     match text {
-        ".align" | ".ptr" | ".attribute" | ".managed" | ".unified" => "",
+        ".align" | ".ptr" | ".attribute" => "",
         _ => text,
     }
 }

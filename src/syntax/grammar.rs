@@ -117,7 +117,7 @@ impl<'t, 's> Tokens<'t, 's> {
     }
 
     pub(super) fn expected(&self, expected: Expected) -> nom::Err<Failure> {
-        nom::Err::Error(Failure { left: self.tokens.len(), expected, constant: None })
+        nom::Err::Error(Failure::at(self.tokens.len(), expected))
     }
 }
 
@@ -245,13 +245,26 @@ pub struct Failure {
 
 impl Failure {
     pub(super) fn constant(error: ConstantError) -> Failure {
-        Failure { left: 0, expected: Expected::NONE, constant: Some(error) }
+        Failure { constant: Some(error), ..Failure::at(0, Expected::NONE) }
+    }
+
+    pub(super) fn at(left: usize, expected: Expected) -> Failure {
+        Failure { left, expected, constant: None }
+    }
+
+    /// The failure in an error of nom.
+    #[allow(clippy::needless_pass_by_value, reason = "errors are mapped")]
+    pub(super) fn of(error: nom::Err<Failure>) -> Failure {
+        match error {
+            nom::Err::Error(failure) | nom::Err::Failure(failure) => failure,
+            nom::Err::Incomplete(_) => unreachable!("no streaming parser is used"),
+        }
     }
 }
 
 impl<'t, 's> nom::error::ParseError<Tokens<'t, 's>> for Failure {
     fn from_error_kind(input: Tokens<'t, 's>, _: nom::error::ErrorKind) -> Failure {
-        Failure { left: input.tokens.len(), expected: Expected::NONE, constant: None }
+        Failure::at(input.tokens.len(), Expected::NONE)
     }
 
     fn append(_: Tokens<'t, 's>, _: nom::error::ErrorKind, other: Failure) -> Failure {
@@ -447,19 +460,12 @@ pub(crate) fn parse_start(source: &str, tokens: &[Token]) -> Option<RawInstructi
 /// The first place where no instruction can continue.
 pub fn parse_instruction(source: &str, tokens: &[Token]) -> Result<RawInstruction, Failure> {
     let input = Tokens { tokens, source };
-    let (rest, mut raw) = instruction().parse(input).map_err(|error| match error {
-        nom::Err::Error(failure) | nom::Err::Failure(failure) => failure,
-        nom::Err::Incomplete(_) => unreachable!("no streaming parser is used"),
-    })?;
+    let (rest, mut raw) = instruction().parse(input).map_err(Failure::of)?;
     let Some(end) = rest.first().filter(|token| token.is(b';')) else {
         return Err(stopped(rest, &raw));
     };
     if rest.tokens.len() > 1 {
-        return Err(Failure {
-            left: rest.tokens.len() - 1,
-            expected: Expected::NONE,
-            constant: None,
-        });
+        return Err(Failure::at(rest.tokens.len() - 1, Expected::NONE));
     }
     raw.span = raw.span.to(end.span());
     Ok(raw)
@@ -467,28 +473,22 @@ pub fn parse_instruction(source: &str, tokens: &[Token]) -> Result<RawInstructio
 
 /// The reason why an instruction does not continue up to its `;`.
 fn stopped(rest: Tokens<'_, '_>, raw: &RawInstruction) -> Failure {
-    let fail =
-        |left: usize, expected: u16| Failure { left, expected: Expected(expected), constant: None };
     let left = rest.tokens.len();
     let Some(token) = rest.first() else {
-        return fail(0, Expected::SEMICOLON.0);
+        return Failure::at(0, Expected::SEMICOLON);
     };
     if token.is(b',') {
         // The operands end before a comma without an operand behind it; tell why there is none.
         return match operand(rest.skip(1)) {
-            Err(nom::Err::Error(failure) | nom::Err::Failure(failure))
-                if !raw.operands.is_empty() =>
-            {
-                failure
-            }
-            _ => fail(left, Expected::OPERAND.0),
+            Err(error) if !raw.operands.is_empty() => Failure::of(error),
+            _ => Failure::at(left, Expected::OPERAND),
         };
     }
     if raw.operands.is_empty() {
         return match operand(rest) {
-            Err(nom::Err::Error(failure) | nom::Err::Failure(failure)) => failure,
-            _ => fail(left, Expected::OPERAND.0),
+            Err(error) => Failure::of(error),
+            Ok(_) => Failure::at(left, Expected::OPERAND),
         };
     }
-    fail(left, Expected::COMMA.0 | Expected::SEMICOLON.0)
+    Failure::at(left, Expected(Expected::COMMA.0 | Expected::SEMICOLON.0))
 }

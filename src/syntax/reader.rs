@@ -297,7 +297,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         } else if opcode == opcode_end || self.bytes[start] == b'%' {
             self.malformed(start);
         } else {
-            self.skip_statement("", opcode_end);
+            self.skip_statement(None, opcode_end);
         }
     }
 
@@ -325,7 +325,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             }
             last = (token.kind() == TokenKind::Ident).then(|| token.span().text(self.source));
         }
-        self.skip_statement("", start);
+        self.skip_statement(None, start);
     }
 
     fn wanted(&mut self, start: usize) {
@@ -419,7 +419,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// Skips to after the `;` of a statement, from an offset inside it. `directive` is the
     /// statement's first word if that has a dot.
-    fn skip_statement(&mut self, directive: &str, from: usize) {
+    fn skip_statement(&mut self, directive: Option<&str>, from: usize) {
         let mut at = from;
         let mut braces = 0usize;
         loop {
@@ -454,14 +454,14 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// Ends a statement before the next one.
     #[cold]
-    fn cut_off(&mut self, directive: &str, from: usize, cut: usize) {
+    fn cut_off(&mut self, directive: Option<&str>, from: usize, cut: usize) {
         self.pos = cut;
         // An unknown directive may be one that has no `;`.
-        if directive.is_empty() || DIRECTIVES.contains(&directive) {
+        if let Some(unknown) = directive.filter(|it| !DIRECTIVES.contains(it)) {
+            self.problem(ProblemKind::UnknownDirective, from - unknown.len(), from);
+        } else {
             let last = last_token_end(self.source, from, cut);
             self.problem(ProblemKind::MissingSemicolon, last, last);
-        } else {
-            self.problem(ProblemKind::UnknownDirective, from - directive.len(), from);
         }
     }
 
@@ -527,7 +527,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             }
             Directive::Section => self.section(),
             Directive::Declaration(declaration) => self.declaration(start, declaration),
-            Directive::Statement { .. } => self.skip_statement(first, end),
+            Directive::Statement { .. } => self.skip_statement(Some(first), end),
         }
     }
 

@@ -7,47 +7,32 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use thiserror::Error;
 
 use super::guess;
-use crate::check::{Language, is_module};
+use crate::check::{Language, UnknownLanguage, is_module};
 
-/// A language as named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LanguageName {
-    /// PTX, whole modules or bare statements
-    Ptx,
-    /// CUDA, C++, C or OpenCL; the PTX in `asm` statements is read
-    Cuda,
-    /// Python; the PTX of inline assembly, as Triton has it, and of CUDA in strings
-    Python,
-    /// Mojo; the PTX of inline assembly
-    Mojo,
-    /// Rust; the PTX of `asm!`, and of CUDA in strings
-    Rust,
-    /// Julia; the PTX of `@asmcall` and `llvmcall`
-    Julia,
-    /// Zig; the PTX of `asm`
-    Zig,
-    /// Jupyter notebooks; the PTX in code cells
-    Notebook,
-}
+/// The languages on the command line.
+impl ValueEnum for Language {
+    fn value_variants<'a>() -> &'a [Language] {
+        &Language::ALL
+    }
 
-/// The names of languages, for messages.
-const NAMES: &str = "`ptx`, `cuda`, `python`, `mojo`, `rust`, `julia`, `zig` or `notebook`";
-
-impl From<LanguageName> for Language {
-    fn from(name: LanguageName) -> Language {
-        match name {
-            LanguageName::Ptx => Language::Ptx,
-            LanguageName::Cuda => Language::Cuda,
-            LanguageName::Python => Language::Python,
-            LanguageName::Mojo => Language::Mojo,
-            LanguageName::Rust => Language::Rust,
-            LanguageName::Julia => Language::Julia,
-            LanguageName::Zig => Language::Zig,
-            LanguageName::Notebook => Language::Notebook,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Language::Ptx => "PTX, whole modules or bare statements",
+            Language::Cuda => "CUDA, C++, C or OpenCL; the PTX in `asm` statements is read",
+            Language::Python => {
+                "Python; the PTX of inline assembly, as Triton has it, and of CUDA in strings"
+            }
+            Language::Mojo => "Mojo; the PTX of inline assembly",
+            Language::Rust => "Rust; the PTX of `asm!`, and of CUDA in strings",
+            Language::Julia => "Julia; the PTX of `@asmcall` and `llvmcall`",
+            Language::Zig => "Zig; the PTX of `asm`",
+            Language::Notebook => "Jupyter notebooks; the PTX in code cells",
+        };
+        Some(PossibleValue::new(self.text()).help(help))
     }
 }
 
@@ -58,22 +43,9 @@ pub(crate) enum OnlyPtx {
     Ptx,
 }
 
-impl From<OnlyPtx> for LanguageName {
-    fn from(_: OnlyPtx) -> LanguageName {
-        LanguageName::Ptx
-    }
-}
-
-/// A text that is not the name of a language.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a language: write {NAMES}")]
-pub(crate) struct InvalidLanguage(String);
-
-impl FromStr for LanguageName {
-    type Err = InvalidLanguage;
-
-    fn from_str(text: &str) -> Result<LanguageName, InvalidLanguage> {
-        <LanguageName as ValueEnum>::from_str(text, false).map_err(|_| InvalidLanguage(text.into()))
+impl From<OnlyPtx> for Language {
+    fn from(_: OnlyPtx) -> Language {
+        Language::Ptx
     }
 }
 
@@ -85,7 +57,7 @@ pub(crate) enum InvalidExtension {
     #[error("`{0}` names no language; write `{0}=cuda`")]
     NoLanguage(String),
     #[error(transparent)]
-    Language(#[from] InvalidLanguage),
+    Language(#[from] UnknownLanguage),
 }
 
 /// Why a text is not read.
@@ -106,11 +78,11 @@ pub(crate) enum LanguageError {
 pub(crate) struct Extension {
     /// The ending in lower case, with the dot before it.
     ending: String,
-    language: LanguageName,
+    language: Language,
 }
 
 impl Extension {
-    pub(crate) fn new(ending: &str, language: LanguageName) -> Result<Extension, InvalidExtension> {
+    pub(crate) fn new(ending: &str, language: Language) -> Result<Extension, InvalidExtension> {
         let name = ending.strip_prefix('.').unwrap_or(ending);
         if name.is_empty() || name.contains(['/', '\\', '*']) {
             return Err(InvalidExtension::Ending(ending.into()));
@@ -120,8 +92,7 @@ impl Extension {
 
     /// The ending without its dot, and the name of the language.
     pub(crate) fn parts(&self) -> (&str, String) {
-        let language = self.language.to_possible_value().expect("each language has a name");
-        (&self.ending[1..], language.get_name().into())
+        (&self.ending[1..], self.language.text().into())
     }
 }
 
@@ -156,7 +127,7 @@ pub(crate) enum FileKind {
 impl FileKind {
     /// The kind of an input by an option, or by its name if it has one.
     pub(crate) fn told(
-        language: Option<LanguageName>,
+        language: Option<Language>,
         name: Option<&Path>,
         chosen: Chosen<'_>,
     ) -> FileKind {
@@ -169,11 +140,11 @@ impl FileKind {
 
     /// Whether a search takes a file of this kind if it looks for one language, or for all
     /// languages. The name of the file must always tell its language.
-    pub(crate) fn is_walked(self, language: Option<LanguageName>) -> bool {
+    pub(crate) fn is_walked(self, language: Option<Language>) -> bool {
         match self {
-            FileKind::Ptx => matches!(language, None | Some(LanguageName::Ptx)),
-            FileKind::Include => matches!(language, None | Some(LanguageName::Cuda)),
-            FileKind::Within(own) => language.is_none_or(|it| own == it.into()),
+            FileKind::Ptx => matches!(language, None | Some(Language::Ptx)),
+            FileKind::Include => matches!(language, None | Some(Language::Cuda)),
+            FileKind::Within(own) => language.is_none_or(|it| own == it),
             FileKind::Other | FileKind::Unnamed => false,
         }
     }
@@ -228,12 +199,6 @@ impl FileKind {
             _ => "its name is not that of a PTX file, and it does not start with `.version`",
         };
         format!("`{name}` is not read: {why}")
-    }
-}
-
-impl From<LanguageName> for FileKind {
-    fn from(name: LanguageName) -> FileKind {
-        Language::from(name).into()
     }
 }
 

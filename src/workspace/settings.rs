@@ -435,6 +435,18 @@ impl Finder {
         settings.map(|settings| (settings, folder.join(name)))
     }
 
+    /// The settings of a text: those of its file, with the file's whole path; without a file, those
+    /// for the folder in which the program was started.
+    pub(crate) fn of_text(
+        &self,
+        path: Option<&Path>,
+    ) -> Result<(Arc<Settings>, Option<PathBuf>), SettingsError> {
+        match path {
+            Some(path) => self.of(path).map(|(settings, path)| (settings, Some(path))),
+            None => self.here().map(|settings| (settings, None)),
+        }
+    }
+
     /// The folder of a file, and its settings.
     fn folder_of(&self, path: &Path) -> (PathBuf, SettingsResult) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -22,11 +22,10 @@ use self::source::{Compared, Source};
 use self::totals::{Statistics, Totals};
 use super::progress::for_each_in_order;
 use super::table::Align::{Left, Right};
-use super::{FAILED, FOUND, Output, columns, errors, table, trouble};
-use crate::diagnostic::Docs;
+use super::{FAILED, FOUND, Output, columns, errors, eval, table, trouble};
 use crate::diff::{Comparison, DiffError, DiffOptions, Side};
 use crate::extract::Limits;
-use crate::report::{FileReport, Format, Reporter, Style, visible_lines, visible_path};
+use crate::report::{FileReport, Style, visible_lines, visible_path};
 use crate::source::decoded;
 use crate::workspace::bug::{Bug, guarded};
 use crate::workspace::input::{FinderError, PtxFinder};
@@ -342,9 +341,7 @@ impl Run<'_> {
             source: source.text,
             diagnostics: error.diagnostics(),
         };
-        let mut errors = Vec::new();
-        let _ =
-            Reporter::new(Format::Human, self.style, Docs::default()).file(&mut errors, &report);
+        let errors = eval::human(&self.style, &report).unwrap_or_default();
         Outcome { errors, failed: true, ..Outcome::default() }
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::sides::Text;
 use super::source::{Compared, Source};
 use super::totals::Totals;
+use crate::cli::json_line;
 use crate::diff::{Change, ChangeKind, Equivalence, Hunk, Line, LineKind, Subject};
 use crate::source::Span;
 
@@ -65,11 +66,6 @@ impl Place {
     }
 }
 
-fn put(out: &mut dyn Write, record: &Record<'_>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, record)?;
-    writeln!(out)
-}
-
 /// Writes the record of a difference between two texts.
 pub(super) fn change(
     out: &mut dyn Write,
@@ -86,7 +82,7 @@ pub(super) fn change(
         new_name: change.new.as_ref().map(|part| &*part.name),
         hunks: hunks.map(|hunk| record(compared, hunk)).collect(),
     };
-    put(out, &Record::Change(record))
+    json_line(&Record::Change(record), out)
 }
 
 fn record<'r>(compared: &Compared<'_>, hunk: &'r Hunk) -> HunkRecord<'r> {
@@ -102,10 +98,10 @@ fn record<'r>(compared: &Compared<'_>, hunk: &'r Hunk) -> HunkRecord<'r> {
 /// Writes the record of a text that only one side has.
 pub(super) fn only(out: &mut dyn Write, text: &Text, is_old: bool) -> io::Result<()> {
     let path = &text.label;
-    put(out, &if is_old { Record::OnlyOld { path } } else { Record::OnlyNew { path } })
+    json_line(&if is_old { Record::OnlyOld { path } } else { Record::OnlyNew { path } }, out)
 }
 
 /// Writes the last line.
 pub(super) fn total(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
-    put(out, &Record::Total(totals))
+    json_line(&Record::Total(totals), out)
 }

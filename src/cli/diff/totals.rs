@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::sides::Pair;
 use super::source::Compared;
-use crate::backend::ptx::{RewriteOptions, Rewriter, Visited};
+use crate::backend::ptx::machine_instructions;
 use crate::check::CheckOptions;
 use crate::diff::{Change, ChangeKind, Comparison, Figures, Side, Subject};
 
@@ -267,16 +267,7 @@ impl AddAssign for Statistics {
 fn video(source: &str) -> (usize, Option<usize>) {
     let (module, _) = crate::analysis::read_module(source, &CheckOptions::errors_only());
     let count = module.instructions().count();
-    let (mut measured, mut cost) = (0, 0);
-    let options = RewriteOptions::default().with_regions(false);
-    // Without a target there are no costs.
-    let _ = Rewriter::new(&options).each(&module, &mut String::new(), |visited, text| {
-        text.clear();
-        let Visited::Instruction(decision) = visited else { return };
-        if let Some((before, _)) = decision.known.machine_instructions() {
-            measured += 1;
-            cost += before as usize;
-        }
-    });
-    (count, (measured == count).then_some(cost))
+    let measured = machine_instructions(&module);
+    let cost = measured.iter().map(|(before, _)| *before as usize).sum();
+    (count, (measured.len() == count).then_some(cost))
 }

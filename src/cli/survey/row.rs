@@ -11,7 +11,7 @@ use super::super::table::Align::{Left, Right};
 use super::super::{by_count, table};
 use super::package::Package;
 use crate::analysis::read_module;
-use crate::backend::ptx::{RewriteOptions, Rewriter, Visited};
+use crate::backend::ptx::machine_instructions;
 use crate::check::CheckOptions;
 use crate::hash::Map;
 use crate::report::visible;
@@ -23,13 +23,6 @@ use crate::video::{Agreement, Instruction, Operation, Semantics};
 pub(super) enum SurveyLine {
     Image(Row),
     Error(Trouble),
-}
-
-impl SurveyLine {
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        writeln!(out)
-    }
 }
 
 /// Where a text or an error is.
@@ -154,18 +147,11 @@ impl Row {
                 *figures.deviations.entry(cause).or_default() += 1;
             }
         }
-        let options = RewriteOptions::default().with_regions(false);
-        let mut text = String::new();
-        // Without a target there are no costs.
-        let _ = Rewriter::new(&options).each(&module, &mut text, |visited, text| {
-            text.clear();
-            let Visited::Instruction(decision) = visited else { return };
-            if let Some((before, after)) = decision.known.machine_instructions() {
-                figures.measured += 1;
-                figures.before += before as usize;
-                figures.after += after as usize;
-            }
-        });
+        for (before, after) in machine_instructions(&module) {
+            figures.measured += 1;
+            figures.before += before as usize;
+            figures.after += after as usize;
+        }
         let target = module.target().map(|target| target.to_string());
         let version = module.version().map(|version| version.to_string());
         Row {
@@ -201,11 +187,6 @@ impl Total {
         self.bytes += row.bytes;
         self.errors += row.errors;
         self.figures += &row.figures;
-    }
-
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        writeln!(out)
     }
 }
 

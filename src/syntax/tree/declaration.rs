@@ -6,7 +6,7 @@ use super::super::constant::integer_literal;
 use super::super::declaration::Declaration as Reading;
 use super::super::lexer::{Token, TokenKind};
 use super::super::scope::SymbolKind;
-use super::instruction::{Operands, Role, names};
+use super::instruction::{Operands, Role, names, without_semicolon};
 use super::{Operand, Statement, Statements};
 use crate::source::Span;
 
@@ -106,13 +106,6 @@ fn read_words<'t>(source: &'t str, words: &'t [Token]) -> Reading<'t> {
         reading.step(word.kind(), word.span().text(source));
     }
     reading
-}
-
-fn without_semicolon(tokens: &[Token]) -> &[Token] {
-    match tokens {
-        [tokens @ .., last] if last.is(b';') => tokens,
-        tokens => tokens,
-    }
 }
 
 impl<'t> DeclaredName<'t> {

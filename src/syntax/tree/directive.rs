@@ -2,7 +2,7 @@
 
 use super::super::lexer::{Token, TokenKind};
 use super::Statement;
-use super::instruction::{Operands, Role, names};
+use super::instruction::{Operands, Role, names, without_semicolon};
 use crate::isa::{PtxVersion, Target};
 use crate::source::Span;
 
@@ -86,13 +86,19 @@ impl DirectiveKind {
 
     /// Whether such a directive stands inside of functions only.
     pub(crate) fn is_in_functions(self) -> bool {
-        matches!(
-            self,
-            DirectiveKind::Loc
-                | DirectiveKind::BranchTargets
-                | DirectiveKind::CallTargets
-                | DirectiveKind::CallPrototype
-        )
+        self == DirectiveKind::Loc || self.is_named()
+    }
+
+    /// Whether the label before such a directive is its name.
+    pub(crate) fn is_named(self) -> bool {
+        use DirectiveKind::{BranchTargets, CallPrototype, CallTargets};
+        matches!(self, BranchTargets | CallTargets | CallPrototype)
+    }
+
+    /// Whether such a directive is debug data.
+    pub(crate) fn is_debug(self) -> bool {
+        use DirectiveKind::{Dwarf, File, Loc, Section};
+        matches!(self, File | Loc | Section | Dwarf)
     }
 }
 
@@ -118,10 +124,7 @@ impl<'t> Directive<'t> {
     /// The tokens behind the name, without the `;`.
     pub fn arguments(&self) -> &'t [Token] {
         let from = if self.kind() == DirectiveKind::Dwarf { 3 } else { 1 };
-        match &self.tokens[from..] {
-            [arguments @ .., last] if last.is(b';') => arguments,
-            arguments => arguments,
-        }
+        without_semicolon(&self.tokens[from..])
     }
 
     /// The parts between the commas: the labels of `.branchtargets`, the functions of `.alias`, the

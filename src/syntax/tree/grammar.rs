@@ -84,13 +84,9 @@ pub(super) fn misfit(
     tokens: &[Token],
     grammar: Grammar,
 ) -> Option<(usize, Expected)> {
-    match terminated(grammar, eof).parse(Tokens::new(source, tokens)) {
-        Ok(_) => None,
-        Err(nom::Err::Error(failure) | nom::Err::Failure(failure)) => {
-            Some((failure.left, failure.expected))
-        }
-        Err(nom::Err::Incomplete(_)) => unreachable!("no streaming parser is used"),
-    }
+    let result = terminated(grammar, eof).parse(Tokens::new(source, tokens));
+    let failure = Failure::of(result.err()?);
+    Some((failure.left, failure.expected))
 }
 
 /// The words before the names outside of a function: `.visible .global .align 8 .v2 .f32`.

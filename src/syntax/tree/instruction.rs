@@ -105,6 +105,13 @@ impl<'t> Instruction<'t> {
     }
 }
 
+pub(super) fn without_semicolon(tokens: &[Token]) -> &[Token] {
+    match tokens {
+        [tokens @ .., last] if last.is(b';') => tokens,
+        tokens => tokens,
+    }
+}
+
 /// The names among some tokens.
 pub(super) fn names<'t>(
     source: &'t str,
@@ -246,10 +253,7 @@ pub struct Operands<'t> {
 impl<'t> Operands<'t> {
     /// The operands in some tokens. The last token may be a `;`.
     pub(super) fn new(source: &'t str, tokens: &'t [Token], role: Role) -> Operands<'t> {
-        let tokens = match tokens {
-            [tokens @ .., last] if last.is(b';') => tokens,
-            tokens => tokens,
-        };
+        let tokens = without_semicolon(tokens);
         let place = tokens.first().map_or(0, |token| token.span().start);
         let tokens = (!tokens.is_empty()).then_some(tokens);
         Operands { source, tokens, place, role, depth: 0 }
@@ -436,15 +440,11 @@ impl<'t> Operand<'t> {
             Some(_) if self.role == Role::Index => Err(rest.expected(Expected::BRACKET)),
             Some(_) => Err(rest.expected(Expected::COMMA)),
         });
-        let parts = parts.map_err(|error| match error {
-            nom::Err::Error(failure) | nom::Err::Failure(failure) => failure,
-            nom::Err::Incomplete(_) => unreachable!("no streaming parser is used"),
-        })?;
+        let parts = parts.map_err(Failure::of)?;
         // Elements in brackets must be legal, too.
         for element in self.elements(parts.shape) {
             if self.depth == MAX_DEPTH {
-                let left = self.tokens.len();
-                return Err(Failure { left, expected: Expected::NONE, constant: None });
+                return Err(Failure::at(self.tokens.len(), Expected::NONE));
             }
             if let Err(failure) = element.parts() {
                 let stop = element.stop_of(failure);

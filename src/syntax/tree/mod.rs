@@ -48,6 +48,7 @@ pub use walk::{Leaf, LeafKind, Node, NodeKind, Visitor};
 
 use super::grammar::Expected;
 use super::lexer::Token;
+use crate::diagnostic::listed;
 use crate::source::Span;
 
 /// Reads a text of at most [`crate::source::MAX_LEN`] bytes (4 GiB), of any content.
@@ -160,10 +161,9 @@ struct Wanted(Expected);
 impl std::fmt::Display for Wanted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&str> = self.0.names().collect();
-        match names.split_last() {
-            None => f.write_str("this is no PTX"),
-            Some((last, [])) => write!(f, "expected {last}"),
-            Some((last, others)) => write!(f, "expected {} or {last}", others.join(", ")),
+        match listed(&names, "or") {
+            none if none.is_empty() => f.write_str("this is no PTX"),
+            names => write!(f, "expected {names}"),
         }
     }
 }
