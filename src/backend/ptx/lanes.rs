@@ -348,7 +348,7 @@ pub(super) fn may_save(run: &Run<'_>, alone: &[u32], target: Target) -> bool {
 pub(super) fn best(
     run: &Run<'_>,
     alone: &[u32],
-    shared: &[Shared],
+    shared: &[SameSources],
     target: Target,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
@@ -359,7 +359,7 @@ pub(super) fn best(
             let Uses { is_reduced, is_repeated, .. } = steps[at].uses;
             let is_free = !is_needed[at] || is_reduced || is_repeated;
             let cost = if is_free { 0 } else { alone[at] };
-            let Shared { first: same, last } = shared[at];
+            let SameSources { first: same, last } = shared[at];
             let is_inside = same.is_some_and(|same| same >= first) && !is_repeated;
             let last = if is_inside { last - first } else { usize::MAX };
             Candidate { step: &steps[at], cost, last }
@@ -414,24 +414,24 @@ struct Candidate<'s, 'm> {
 }
 
 /// The first and the last step with the same sources as a step.
-pub(super) struct Shared {
+pub(super) struct SameSources {
     /// `None` if an instruction before all steps has the same sources.
     first: Option<usize>,
     last: usize,
 }
 
-impl Shared {
+impl SameSources {
     /// The result for each step; `before` has the sources of earlier instructions.
     pub(super) fn of_each<'r>(
         steps: &[Step<'_>],
         before: impl Iterator<Item = &'r [Register; 2]>,
-    ) -> Vec<Shared> {
+    ) -> Vec<SameSources> {
         let before: Vec<_> = before.collect();
         let of = |(at, step): (usize, &Step<'_>)| {
             let has_same = |other: &Step<'_>| step.has_sources(other.sources);
             let is_first = !before.iter().any(|[a, b]| step.has_sources([a, b]));
             let first = steps.iter().position(has_same).filter(|_| is_first);
-            Shared { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
+            SameSources { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
         };
         steps.iter().enumerate().map(of).collect()
     }

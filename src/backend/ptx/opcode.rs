@@ -26,12 +26,12 @@ type Half = u16;
 type Predicate = bool;
 
 /// A value of a class as 64 bits and back.
-trait Value: Copy {
+trait ClassValue: Copy {
     fn of(bits: u64) -> Self;
     fn bits(self) -> u64;
 }
 
-impl Value for Word {
+impl ClassValue for Word {
     fn of(bits: u64) -> Word {
         bits as Word
     }
@@ -41,7 +41,7 @@ impl Value for Word {
     }
 }
 
-impl Value for Wide {
+impl ClassValue for Wide {
     fn of(bits: u64) -> Wide {
         bits
     }
@@ -51,7 +51,7 @@ impl Value for Wide {
     }
 }
 
-impl Value for Half {
+impl ClassValue for Half {
     fn of(bits: u64) -> Half {
         bits as Half
     }
@@ -61,7 +61,7 @@ impl Value for Half {
     }
 }
 
-impl Value for Predicate {
+impl ClassValue for Predicate {
     fn of(bits: u64) -> Predicate {
         bits != 0
     }
@@ -72,7 +72,7 @@ impl Value for Predicate {
 }
 
 /// A part of an opcode, such as a type.
-pub(super) trait Part: Copy + 'static {
+pub(super) trait OpcodePart: Copy + 'static {
     /// All values of the part; for a truth table, some values.
     const ALL: &'static [Self];
 
@@ -80,7 +80,7 @@ pub(super) trait Part: Copy + 'static {
     fn text(self) -> &'static str;
 }
 
-impl Part for Type {
+impl OpcodePart for Type {
     const ALL: &'static [Type] = &[Type::U32, Type::S32];
 
     fn text(self) -> &'static str {
@@ -88,7 +88,7 @@ impl Part for Type {
     }
 }
 
-impl Part for Compare {
+impl OpcodePart for Compare {
     const ALL: &'static [Compare] = Compare::ALL;
 
     fn text(self) -> &'static str {
@@ -96,7 +96,7 @@ impl Part for Compare {
     }
 }
 
-impl Part for u8 {
+impl OpcodePart for u8 {
     const ALL: &'static [u8] = &[0x1b, 0xe4];
 
     /// A truth table is an operand.
@@ -106,23 +106,23 @@ impl Part for u8 {
 }
 
 /// The parts of an opcode: none, one or two.
-trait Parts: Sized {
+trait OpcodeParts: Sized {
     fn all() -> Vec<Self>;
 }
 
-impl Parts for () {
+impl OpcodeParts for () {
     fn all() -> Vec<()> {
         vec![()]
     }
 }
 
-impl<A: Part> Parts for (A,) {
+impl<A: OpcodePart> OpcodeParts for (A,) {
     fn all() -> Vec<(A,)> {
         A::ALL.iter().map(|one| (*one,)).collect()
     }
 }
 
-impl<A: Part, B: Part> Parts for (A, B) {
+impl<A: OpcodePart, B: OpcodePart> OpcodeParts for (A, B) {
     fn all() -> Vec<(A, B)> {
         A::ALL.iter().flat_map(|one| B::ALL.iter().map(|other| (*one, *other))).collect()
     }

@@ -21,7 +21,7 @@ const FIRST: usize = 2;
 
 /// A `mov` of a word from one register to another.
 #[derive(Clone)]
-pub(super) struct Copy {
+pub(super) struct RegisterCopy {
     /// Where it starts.
     pub(super) start: u32,
     pub(super) d: Register,
@@ -32,7 +32,7 @@ pub(super) struct Copy {
 pub(super) enum Between {
     /// No instruction, label or block.
     Nothing,
-    Copy(Copy),
+    Copy(RegisterCopy),
     Other,
 }
 
@@ -40,7 +40,8 @@ impl Between {
     pub(super) fn of(source: &str, start: u32, end: u32) -> Between {
         let mut copy = None;
         let is_all = each(source, Span::new(start, end), |instruction, span| {
-            let found = if copy.is_none() { Copy::of(source, instruction, span) } else { None };
+            let found =
+                if copy.is_none() { RegisterCopy::of(source, instruction, span) } else { None };
             let is_copy = found.is_some();
             copy = found;
             is_copy
@@ -53,8 +54,8 @@ impl Between {
     }
 }
 
-impl Copy {
-    fn of(source: &str, instruction: &Instruction<'_>, span: Span) -> Option<Copy> {
+impl RegisterCopy {
+    fn of(source: &str, instruction: &Instruction<'_>, span: Span) -> Option<RegisterCopy> {
         if instruction.guard().is_some() || !moves_word(source, instruction) {
             return None;
         }
@@ -65,7 +66,7 @@ impl Copy {
             _ => None,
         });
         let (d, from) = (operands.next()??, operands.next()??);
-        operands.next().is_none().then_some(Copy { start: span.start, d, from })
+        operands.next().is_none().then_some(RegisterCopy { start: span.start, d, from })
     }
 }
 

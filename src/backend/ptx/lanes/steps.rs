@@ -16,7 +16,7 @@ use floats::Numbers;
 
 /// The lanes that a register holds.
 #[derive(Clone, Copy)]
-struct Value {
+struct LaneValue {
     form: Form,
     /// The step that computed the lanes, and what reads the step's result.
     step: Option<(usize, Uses)>,
@@ -53,13 +53,13 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
 
 /// A register that steps name.
 #[derive(Clone)]
-struct Name<'m> {
+struct NamedRegister<'m> {
     register: &'m Register,
     /// Whether its value before the group is the same in all iterations of the loop around the
     /// group.
     is_before_loop: bool,
     /// Its value now, if a step has named it as a source or written it.
-    value: Option<Value>,
+    value: Option<LaneValue>,
 }
 
 /// A value that a step reads: what an earlier step wrote to a name, or the name's initial value.
@@ -98,7 +98,7 @@ pub(super) struct Steps<'m> {
     layout: Layout,
     builder: Builder,
     done: Vec<Done>,
-    names: Vec<Name<'m>>,
+    names: Vec<NamedRegister<'m>>,
     inputs: Vec<&'m Register>,
     /// The place after the last step.
     end: usize,
@@ -126,7 +126,7 @@ impl<'m> Steps<'m> {
         self.done.push(Done { kind: step.kind, reads });
         self.end = step.uses.place + 1;
         let step = Some((self.len() - 1, step.uses));
-        self.names[d].value = Some(Value { form, step, extended: [None; 2], shapes: 0 });
+        self.names[d].value = Some(LaneValue { form, step, extended: [None; 2], shapes: 0 });
         true
     }
 
@@ -138,7 +138,7 @@ impl<'m> Steps<'m> {
         if self.names.iter().any(|it| it.register.names_same(register)) {
             return None;
         }
-        self.names.push(Name { register, is_before_loop: false, value: None });
+        self.names.push(NamedRegister { register, is_before_loop: false, value: None });
         Some(self.names.len() - 1)
     }
 
@@ -219,7 +219,7 @@ impl<'m> Steps<'m> {
     fn finished(&self) -> Cow<'_, Self> {
         let Layout::Floats(floats) = self.layout else { return Cow::Borrowed(self) };
         let mut steps = self.clone();
-        for (name, Name { value, .. }) in self.names.iter().enumerate() {
+        for (name, NamedRegister { value, .. }) in self.names.iter().enumerate() {
             if value.is_some_and(|value| self.is_result(&value)) {
                 steps.finish_floats(floats, name);
             }
@@ -232,7 +232,7 @@ impl<'m> Steps<'m> {
     fn results(&self) -> impl Iterator<Item = LaneResult<'m>> {
         self.names.iter().filter_map(|name| {
             let value = name.value.filter(|value| self.is_result(value))?;
-            let Value { form, step: Some((step, _)), .. } = value else { return None };
+            let LaneValue { form, step: Some((step, _)), .. } = value else { return None };
             let (words, packing) = match form {
                 Form::Packed(_) => return None,
                 Form::Wide(words, _) => (words, Packing::Low),
@@ -247,7 +247,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Whether a step computed a value that others than these steps may read.
-    fn is_result(&self, value: &Value) -> bool {
+    fn is_result(&self, value: &LaneValue) -> bool {
         value.step.is_some_and(|(_, uses)| uses.is_read_outside || uses.last >= self.end)
     }
 
@@ -336,18 +336,18 @@ impl<'m> Steps<'m> {
     }
 
     /// The value that a register holds: an input unless a step wrote the register.
-    fn value(&mut self, name: usize) -> Value {
+    fn value(&mut self, name: usize) -> LaneValue {
         let name = &mut self.names[name];
         *name.value.get_or_insert_with(|| {
             let input = self.inputs.len() as u16;
             self.inputs.push(name.register);
             let form = Form::Packed(Arg::Register(input));
-            Value { form, step: None, extended: [None; 2], shapes: 0 }
+            LaneValue { form, step: None, extended: [None; 2], shapes: 0 }
         })
     }
 
     /// The value that a register holds, as numbers.
-    fn number(&mut self, name: usize) -> Value {
+    fn number(&mut self, name: usize) -> LaneValue {
         let value = self.value(name);
         let (words, range) = match value.form {
             Form::Signs { words, is_negated } => {
@@ -357,7 +357,7 @@ impl<'m> Steps<'m> {
             Form::Unlimited(words, range, ty) => self.clamped(words, range, ty),
             Form::Packed(_) | Form::Wide(..) | Form::Floats(_) => return value,
         };
-        *self.names[name].value.insert(Value { form: Form::Wide(words, Some(range)), ..value })
+        *self.names[name].value.insert(LaneValue { form: Form::Wide(words, Some(range)), ..value })
     }
 
     /// Wider lanes whose lower bits are a register's lanes.
@@ -598,7 +598,7 @@ mod tests {
             let name = steps.name(&register).unwrap();
             let form = Form::Wide([Arg::Register(0), Arg::Register(1)], None);
             steps.names[name].value =
-                Some(Value { form, step: None, extended: [None; 2], shapes: 0 });
+                Some(LaneValue { form, step: None, extended: [None; 2], shapes: 0 });
             let (words, range) = steps.extended(name, ty);
             assert_eq!(range, layout.lane(ty));
             for half in 0..=0xffff_u32 {

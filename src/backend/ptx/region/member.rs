@@ -1,6 +1,6 @@
 //! A scalar instruction that may continue the work of another one.
 
-use super::super::straight::Copy;
+use super::super::straight::RegisterCopy;
 use crate::isa::{Compare, LaneWidth, Part, SecondaryOp, Type};
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::video::{
@@ -11,7 +11,7 @@ use crate::video::{
 pub(super) struct Member<'m> {
     pub(super) instruction: &'m Instruction,
     pub(super) declared: DeclaredTypes,
-    pub(super) meaning: Meaning,
+    pub(super) common: Common,
     pub(super) d: &'m Register,
     pub(super) a: &'m Register,
     pub(super) b: &'m Register,
@@ -21,12 +21,12 @@ pub(super) struct Member<'m> {
     /// The lanes that the member reads.
     pub(super) from: [usize; 2],
     /// The copy before this member, which brings it the previous member's result.
-    pub(super) copy: Option<Copy>,
+    pub(super) copy: Option<RegisterCopy>,
 }
 
 /// The facts that members of a chain have in common, besides registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct Common {
     pub(super) primary: Primary,
     pub(super) types: [Type; 2],
     /// The width of the parts of `a` and of `b`. They differ only in products.
@@ -75,7 +75,7 @@ impl<'m> Member<'m> {
         (is_even && fits).then_some(Member {
             instruction,
             declared,
-            meaning: Meaning { primary, types, widths: [width_a, width_b], adds: to.is_none() },
+            common: Common { primary, types, widths: [width_a, width_b], adds: to.is_none() },
             d: instruction.destination(),
             a,
             b,
@@ -88,7 +88,7 @@ impl<'m> Member<'m> {
 
     /// Whether this member computes the same as another member, on other parts.
     pub(super) fn is_alike(&self, before: &Member<'_>) -> bool {
-        self.meaning == before.meaning
+        self.common == before.common
             && (self.a, self.b) == (before.a, before.b)
             // This member reads its operands after the previous one writes `d`.
             && !before.d.names_same(self.a)

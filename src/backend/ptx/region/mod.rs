@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::emit::Operands;
 use super::facts::Facts;
-use super::straight::{Between, Copy};
+use super::straight::{Between, RegisterCopy};
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
 use crate::ir::Input;
@@ -17,7 +17,7 @@ use crate::module::{DeclaredTypes, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, OperandName, Operation, Register, Semantics};
 
-use member::{Meaning, Member, Primary};
+use member::{Common, Member, Primary};
 use simd::{is_exact, simd};
 pub(super) use sum::result_range;
 use sum::summand;
@@ -206,7 +206,7 @@ impl<'s> Chains<'s> {
         };
         match &next.copy {
             None => has_reader(statement.span.start, member.d, end.span.start),
-            Some(Copy { start, d, .. }) => {
+            Some(RegisterCopy { start, d, .. }) => {
                 has_reader(statement.span.start, member.d, *start)
                     && has_reader(*start, d, end.span.start)
             }
@@ -227,7 +227,7 @@ impl<'s> Chains<'s> {
                 return None;
             }
         }
-        let code = match first.meaning.primary {
+        let code = match first.common.primary {
             Primary::Product => Code::Products(products(members, semantics)?),
             Primary::Arithmetic { .. } | Primary::Set(_) => {
                 let instruction = simd(members)?;
@@ -244,7 +244,7 @@ impl<'s> Chains<'s> {
             code,
             d: last.d.clone(),
             sources: [first.a, first.b, first.c].map(Clone::clone),
-            shared: if first.meaning.adds {
+            shared: if first.common.adds {
                 Shared::Anywhere
             } else {
                 Shared::Here(repeated(members))
@@ -262,10 +262,10 @@ pub(super) fn alone(instruction: &Instruction, semantics: Semantics) -> Option<I
 
 /// Whether some members leave no place for a further member.
 fn is_full(members: &[Member<'_>], next: &Member<'_>) -> bool {
-    match next.meaning {
-        Meaning { adds: false, .. } => members.iter().any(|member| member.to == next.to),
-        Meaning { primary: Primary::Product, .. } => members.len() >= PRODUCTS,
-        Meaning { widths, .. } => members.len() >= widths[0].lanes(),
+    match next.common {
+        Common { adds: false, .. } => members.iter().any(|member| member.to == next.to),
+        Common { primary: Primary::Product, .. } => members.len() >= PRODUCTS,
+        Common { widths, .. } => members.len() >= widths[0].lanes(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::video::{
 /// `c`. `None` for products.
 pub(super) fn simd(members: &[Member<'_>]) -> Option<Instruction> {
     let (first, last) = (members.first()?, members.last()?);
-    let (meaning, width) = (first.meaning, first.meaning.widths[0]);
+    let (common, width) = (first.common, first.common.widths[0]);
     let [mut a, mut b] = [Selector::default_a(width), Selector::default_b(width)]
         .map(|selector| selector.lanes().to_vec());
     let mut mask = 0u8;
@@ -23,22 +23,22 @@ pub(super) fn simd(members: &[Member<'_>]) -> Option<Instruction> {
     }
     let (a, b) = (Selector::new(width, &a)?, Selector::new(width, &b)?);
     let operands = SimdOperands {
-        atype: meaning.types[0],
-        btype: meaning.types[1],
+        atype: common.types[0],
+        btype: common.types[1],
         d: last.d.clone(),
         a: first.a.clone(),
         b: first.b.clone(),
         c: first.c.clone(),
         lanes: Lanes::new(Mask::new(width, mask)?, a, b)?,
     };
-    Some(Instruction::new(match meaning.primary {
+    Some(Instruction::new(match common.primary {
         Primary::Arithmetic { op, dtype, saturate } => {
             let tail =
-                if meaning.adds { SimdTail::Accumulate } else { SimdTail::Merge { saturate } };
+                if common.adds { SimdTail::Accumulate } else { SimdTail::Merge { saturate } };
             Operation::SimdArithmetic(SimdArithmetic { op, dtype, operands, tail })
         }
         Primary::Set(compare) => {
-            Operation::SimdSet(SimdSet { compare, operands, accumulate: meaning.adds })
+            Operation::SimdSet(SimdSet { compare, operands, accumulate: common.adds })
         }
         Primary::Product => return None,
     }))
@@ -61,7 +61,7 @@ pub(super) fn is_exact(members: &[Member<'_>], semantics: Semantics) -> bool {
     members.chunks(1).all(|member| {
         let Some(alone) = simd(member) else { return false };
         let [own, alone] = [member[0].instruction, &alone].map(|it| it.lower(semantics));
-        if member[0].meaning.adds {
+        if member[0].common.adds {
             summand(&own).is_some_and(|own| Some(own) == summand(&alone))
         } else {
             own == alone

@@ -7,7 +7,7 @@ use crate::ir::{Op, Range, Value};
 use crate::isa::Type;
 
 /// Lanes inserted into a word one after the other.
-struct Chain {
+struct Inserts {
     base: Value,
     width: u8,
     /// By lane, lane 0 first.
@@ -17,8 +17,8 @@ struct Chain {
 impl Compiler<'_> {
     pub(super) fn insert(&mut self, value: Value) -> Option<Arg> {
         if self.tactics.pack
-            && let Some(chain) = self.chain(value)
-            && let Some(arg) = self.packed(&chain)
+            && let Some(inserts) = self.inserts(value)
+            && let Some(arg) = self.packed(&inserts)
         {
             return Some(arg);
         }
@@ -154,35 +154,35 @@ impl Compiler<'_> {
         Some(self.push(opcode, &[x, y]))
     }
 
-    fn chain(&self, value: Value) -> Option<Chain> {
+    fn inserts(&self, value: Value) -> Option<Inserts> {
         let Op::Insert { width, .. } = self.op(value) else {
             return None;
         };
-        let mut chain = Chain { base: value, width, lanes: [None; 4] };
-        while let Op::Insert { base, value, low, width } = self.op(chain.base) {
-            if width != chain.width || low % width != 0 {
+        let mut inserts = Inserts { base: value, width, lanes: [None; 4] };
+        while let Op::Insert { base, value, low, width } = self.op(inserts.base) {
+            if width != inserts.width || low % width != 0 {
                 return None;
             }
             // Of several insertions into a lane, the last one counts.
-            chain.lanes[usize::from(low / width)].get_or_insert(value);
-            chain.base = base;
+            inserts.lanes[usize::from(low / width)].get_or_insert(value);
+            inserts.base = base;
         }
-        let count = chain.lanes.iter().flatten().count();
-        (count > 1).then_some(chain)
+        let count = inserts.lanes.iter().flatten().count();
+        (count > 1).then_some(inserts)
     }
 
     /// Lanes clamped and packed by `cvt.pack`.
-    fn packed(&mut self, chain: &Chain) -> Option<Arg> {
+    fn packed(&mut self, inserts: &Inserts) -> Option<Arg> {
         let ty = [Type::U32, Type::S32].into_iter().find(|ty| {
-            let range = Range::bits(chain.width, *ty == Type::S32);
-            chain.lanes.iter().flatten().all(|&lane| match self.op(lane) {
+            let range = Range::bits(inserts.width, *ty == Type::S32);
+            inserts.lanes.iter().flatten().all(|&lane| match self.op(lane) {
                 Op::Clamp(inner, to) => to == range && S32.contains_range(self.range(inner)),
                 _ => range.contains_range(self.range(lane)),
             })
         })?;
         let mut words = Vec::new();
         let mut order = Vec::new();
-        for (at, lane) in chain.lanes.iter().enumerate() {
+        for (at, lane) in inserts.lanes.iter().enumerate() {
             if let Some(lane) = lane {
                 let inner = match self.op(*lane) {
                     Op::Clamp(inner, _) => inner,
@@ -194,15 +194,15 @@ impl Compiler<'_> {
         }
         let zero = word(0);
         let get = |at: usize| words.get(at).copied().unwrap_or(zero);
-        let packed = if chain.width == 16 {
+        let packed = if inserts.width == 16 {
             self.push(Opcode::Pack2(ty), &[get(1), get(0)])
         } else {
             // Of two lanes, this is the constant 0.
             let upper = self.push(Opcode::Pack4(ty), &[get(3), get(2), zero]);
             self.push(Opcode::Pack4(ty), &[get(1), get(0), upper])
         };
-        let base = self.low(chain.base)?;
-        let bytes = u32::from(chain.width / 8);
+        let base = self.low(inserts.base)?;
+        let bytes = u32::from(inserts.width / 8);
         let mut selector = 0x3210;
         for (from, to) in order.iter().enumerate() {
             for byte in 0..bytes {

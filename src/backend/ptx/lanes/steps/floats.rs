@@ -7,7 +7,7 @@
 use super::super::super::sequence::{Arg, Opcode, word};
 use super::super::layout::{Floats, LaneWords, Layout, is_signed};
 use super::super::{Action, Kind};
-use super::{Form, Name, Steps, Value, range};
+use super::{Form, LaneValue, NamedRegister, Steps, range};
 use crate::ir::Range;
 use crate::isa::Type;
 use crate::video::SimdOp;
@@ -159,7 +159,7 @@ fn sums(adds: bool, is_limited: bool) -> Opcode {
     }
 }
 
-/// The bit of a type and a shape in [`Value::shapes`].
+/// The bit of a type and a shape in [`LaneValue::shapes`].
 fn bit(ty: Type, shape: Shape) -> u8 {
     let shapes = [Shape::from_least(ty), Shape::from_most(ty)];
     let kind = shapes.iter().position(|it| *it == shape).unwrap_or(shapes.len());
@@ -307,7 +307,7 @@ impl Steps<'_> {
         if let Bytes::Numbers(Numbers { shape, .. }) = value {
             return [(shape, 0), (least, EACH), (most, EACH), (Shape::PLAIN, EACH)];
         }
-        let Name { value, is_before_loop, .. } = &self.names[name];
+        let NamedRegister { value, is_before_loop, .. } = &self.names[name];
         let known = value.map_or(0, |value| value.shapes);
         let iterations = if *is_before_loop { 1 } else { ITERATIONS };
         let cost = |shape: Shape, lines: u32| {
@@ -461,7 +461,7 @@ impl Steps<'_> {
 
     /// Brings the numbers of a register into a shape that can be packed.
     pub(super) fn finish_floats(&mut self, floats: Floats, name: usize) {
-        if let Some(Value { form: Form::Floats(numbers), .. }) = self.names[name].value {
+        if let Some(LaneValue { form: Form::Floats(numbers), .. }) = self.names[name].value {
             let numbers = self.within_limit(floats, numbers);
             let numbers = self.packable(numbers);
             self.set(name, numbers);

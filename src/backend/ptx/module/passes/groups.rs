@@ -76,7 +76,7 @@ pub(in super::super) fn outcomes(
         return None;
     }
     run.find_uses(statements, &mut chains.facts);
-    let shared = lanes::Shared::of_each(&run.steps, chains.recent(function));
+    let shared = lanes::SameSources::of_each(&run.steps, chains.recent(function));
     let group = match lanes::best(&run, &alone, &shared, given.target) {
         Ok(group) => group,
         Err(count) => {
