@@ -220,7 +220,8 @@ impl<'f, 's> Functions<'f, 's> {
     }
 
     /// The terms of all names that may be read later, for the old side and, in the same order, for
-    /// the new side. `None` if a name that only one side has may be read later.
+    /// the new side; if nothing is read later, of the names that both sides write. `None` if a name
+    /// that only one side has may be read later, or if there are no such names.
     fn results(
         &self,
         graph: &mut Graph,
@@ -252,6 +253,13 @@ impl<'f, 's> Functions<'f, 's> {
             if is_later && known.insert(*place) {
                 places.push(*place);
             }
+        }
+        if places.is_empty() {
+            let written = before.order.iter().filter(|it| after.terms.contains_key(it));
+            places.extend(written.filter(|it| known.insert(**it)));
+        }
+        if places.is_empty() {
+            return None;
         }
         let mut terms = |written: &Written| -> Vec<Term> {
             let term = |place: &SharedName| written.terms.get(place).copied();
