@@ -38,7 +38,7 @@ pub(super) struct Baseline {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct BaselineFile {
-    version: u32,
+    version: u64,
     findings: Vec<Finding>,
 }
 
@@ -51,7 +51,7 @@ struct Finding {
     count: usize,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u64 = 1;
 
 /// Why the file of known findings is not used or written.
 #[derive(Debug, Error)]
@@ -61,7 +61,7 @@ pub(super) enum BaselineError {
     #[error("`{0}` is not a baseline of vptx: {ANEW}")]
     Other(String),
     #[error("`{name}` has version {version}, not {VERSION}: {ANEW}")]
-    Version { name: String, version: u32 },
+    Version { name: String, version: u64 },
     #[error("there is no `{0}`: `--update-baseline` creates it")]
     Missing(String),
 }
@@ -76,8 +76,10 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, Ba
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(FileError::new("read", file, &error).into()),
     };
+    // Editors on Windows may put it there.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let BaselineFile { version, findings } =
-        serde_json::from_str(&text).map_err(|_| BaselineError::Other(visible_path(file)))?;
+        serde_json::from_str(text).map_err(|_| BaselineError::Other(visible_path(file)))?;
     if version != VERSION {
         return Err(BaselineError::Version { name: visible_path(file), version });
     }

@@ -165,7 +165,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let json = arguments.format == EvalFormat::Json;
     let fixed = match &arguments.instruction {
         None => None,
-        Some(text) if json && arguments.batch.is_none() => match batch::parse(text) {
+        Some(text) if json => match batch::parse(text) {
             Ok(instruction) => Some(instruction),
             Err(failure) => {
                 Record::of_failure(None, Some(text), &failure).write(&mut out.stream)?;

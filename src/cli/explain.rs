@@ -17,7 +17,7 @@ use crate::video;
 use crate::video::{Deviation, Semantics};
 use crate::workspace::docs::{DocsError, docs};
 use crate::workspace::error::reason;
-use crate::workspace::settings::{Finder, SettingsError};
+use crate::workspace::settings::{Finder, SettingsError, unknown_target};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -73,6 +73,10 @@ enum PageFormat {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if let Some(message) = unknown_target(arguments.target) {
+        trouble(&message);
+        return Ok(FAILED);
+    }
     if arguments.all {
         write!(out.stream, "{}", crate::diagnostic::table())?;
         return Ok(0);

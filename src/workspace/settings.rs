@@ -303,6 +303,8 @@ pub(crate) struct PathSettings {
 
 /// The largest number of path patterns in a file. A compiled pattern takes up to 8 KB.
 const MAX_PATTERNS: usize = 4096;
+/// The largest number of tables for some paths. Matching many paths with one takes up to 1 MB.
+const MAX_TABLES: usize = 256;
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -382,6 +384,8 @@ pub(crate) enum WrongSettings {
     Pattern { key: &'static str, why: String },
     #[error("{0} patterns of paths: at most {MAX_PATTERNS} are allowed; name folders, not files")]
     ManyPatterns(usize),
+    #[error("check.per-path: {0} tables: at most {MAX_TABLES} are allowed")]
+    ManyTables(usize),
     #[error("check.per-path: `paths` must name the files")]
     NoPaths,
     #[error("extension: {0}")]
@@ -511,6 +515,9 @@ fn read_settings(file: &Path, text: &str) -> Result<Arc<Settings>, WrongSettings
     let count = check.exclude.len() + check.per_path.iter().map(|it| it.paths.len()).sum::<usize>();
     if count > MAX_PATTERNS {
         return Err(WrongSettings::ManyPatterns(count));
+    }
+    if check.per_path.len() > MAX_TABLES {
+        return Err(WrongSettings::ManyTables(check.per_path.len()));
     }
     let mut per_path = Vec::with_capacity(check.per_path.len());
     for part in check.per_path {

@@ -1189,7 +1189,10 @@ fn a_baseline_is_named_in_the_settings() {
 fn baselines_that_cannot_be_used() {
     let folder = kinds("check-baseline-wrong");
     folder.write("broken.json", "{\n");
-    folder.write("newer.json", "{\"version\": 7, \"findings\": []}\n");
+    folder.write("newer.json", "{\"version\": 99999999999, \"findings\": []}\n");
+    // Editors on Windows may put a mark at the start.
+    folder.write("marked.json", "\u{feff}{\"version\": 1, \"findings\": []}\n");
+    assert_eq!(concise(&folder, &["--baseline", "marked.json"]).status, 1);
     for (name, said) in [
         ("none.json", "vptx: there is no `none.json`: `--update-baseline` creates it\n"),
         (
@@ -1199,7 +1202,7 @@ fn baselines_that_cannot_be_used() {
         ),
         (
             "newer.json",
-            "vptx: `newer.json` has version 7, not 1: \
+            "vptx: `newer.json` has version 99999999999, not 1: \
              remove it, and write a new one with `--update-baseline`\n",
         ),
     ] {

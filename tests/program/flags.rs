@@ -649,9 +649,13 @@ fn memory_of_patterns_is_bounded() {
     let folder = Folder::new("flags-patterns");
     folder.write("a.ptx", GOOD);
     let settings = |count: usize| {
-        let table =
-            |at| format!("[[check.per-path]]\npaths = [\"legacy*{at}/**\"]\nignore = [\"V4\"]\n");
-        folder.write("vptx.toml", (0..count).map(table).collect::<String>());
+        let table = |at: usize| {
+            let paths: Vec<String> =
+                (at..at + 16).map(|at| format!("\"legacy*{at}/**\"")).collect();
+            let paths = paths.join(", ");
+            format!("[[check.per-path]]\npaths = [{paths}]\nignore = [\"V4\"]\n")
+        };
+        folder.write("vptx.toml", (0..count).step_by(16).map(table).collect::<String>());
     };
     let peak = |count: usize| -> usize {
         settings(count);
@@ -670,6 +674,12 @@ fn memory_of_patterns_is_bounded() {
     let run = check(&folder, &["a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     let said = "100000 patterns of paths: at most 4096 are allowed; name folders, not files\n";
+    assert!(run.stderr.ends_with(said), "{}", run.stderr);
+    // Each table takes more while many paths are matched.
+    folder.write("vptx.toml", "[[check.per-path]]\npaths = [\"a\"]\n".repeat(257));
+    let run = check(&folder, &["a.ptx"]);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    let said = "check.per-path: 257 tables: at most 256 are allowed\n";
     assert!(run.stderr.ends_with(said), "{}", run.stderr);
 }
 

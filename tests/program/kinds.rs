@@ -484,6 +484,8 @@ fn unknown_targets_and_versions_are_said() {
     let lowered = vptx_in(&folder.0, &lowered, b"");
     // The costs on this target are unknown.
     assert_eq!((lowered.status, &*lowered.stdout, &*lowered.stderr), (2, "", target));
+    let explained = vptx_in(&folder.0, &["explain", "--target", "sm_999", "vadd"], b"");
+    assert_eq!((explained.status, &*explained.stdout, &*explained.stderr), (2, "", target));
 }
 
 #[test]
