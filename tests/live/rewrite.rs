@@ -388,9 +388,10 @@ fn dressed(text: &str, number: usize, random: &mut Random) -> String {
     let same: &[usize] =
         [&[][..], &[0, 1], &[0, 2], &[0, 3], &[1, 2], &[0, 1, 2, 3], &[1, 3], &[2, 3]][number % 8];
     let mut register = |place: usize| {
-        // Comparisons take pairs of halves as `a` and `b` only.
+        // Comparisons take pairs of halves as `a` and `b` only; a minus takes none.
         let is_compared = matches!(place, 1 | 2) && !same.contains(&3);
-        let most = if opcode.starts_with("vset") && !is_compared { 3 } else { CLASSES.len() };
+        let takes_none = operands.contains('-') || opcode.starts_with("vset") && !is_compared;
+        let most = if takes_none { 3 } else { CLASSES.len() };
         format!("%{}{place}", random.pick(&CLASSES[..most]).1)
     };
     let mut names = [register(0), register(1), register(2), register(3)];
