@@ -76,7 +76,7 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, Ba
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(FileError::new("read", file, &error).into()),
     };
-    // Editors on Windows may put it there.
+    // Some editors put a byte order mark there.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let BaselineFile { version, findings } =
         serde_json::from_str(text).map_err(|_| BaselineError::Other(visible_path(file)))?;

@@ -85,12 +85,13 @@ fn is_whole(tree: &Tree<'_>) -> bool {
     let depth = tree.tokens().iter().try_fold(0_usize, |depth, token| {
         (depth + usize::from(token.is(b'{'))).checked_sub(usize::from(token.is(b'}')))
     });
-    let ends = || match (tree.tokens().last(), tree.statements().last()) {
-        (Some(token), _) if token.is(b'}') || token.is(b';') => true,
-        (_, Some(statement)) => matches!(statement.kind(), StatementKind::Directive(_)),
-        _ => false,
+    let has_end = || tree.tokens().last().is_some_and(|it| it.is(b'}') || it.is(b';'));
+    // Directives such as `.target` have no `;`.
+    let is_directive = || {
+        let last = tree.statements().last();
+        last.is_some_and(|it| matches!(it.kind(), StatementKind::Directive(_)))
     };
-    depth == Some(0) && ends()
+    depth == Some(0) && (has_end() || is_directive())
 }
 
 /// Whether the version is a number, and the target has a lower-case letter: `TARGET` stands for

@@ -116,7 +116,7 @@ impl Format {
     }
 }
 
-/// The program that packed a file in a way that is not read.
+/// The name of a compression that vptx cannot unpack, by the first bytes of a file.
 pub(crate) fn packed_by(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),

@@ -136,7 +136,7 @@ pub(super) fn rewriting(
     let rewriting =
         RewriteOptions::default().with_target(Some(target)).with_all(true).with_regions(false);
     let rewritten = rewrite(&module, &rewriting).ok()?;
-    // At the end of one and the start of another, the other.
+    // Between two instructions, the second one is meant.
     let change = rewritten.changes.iter().rfind(|change| holds(change.span))?;
     let Outcome::Rewritten(_) = change.outcome else { return None };
     let edit = rewritten.edits().iter().find(|edit| edit.span == change.span)?.clone();

@@ -210,10 +210,6 @@ impl Body for Arithmetic {
         &mut self.operands
     }
 
-    fn scalar(&self) -> Option<&ScalarOperands> {
-        Some(&self.operands)
-    }
-
     fn lower(&self, lowering: &mut Lowering) -> Value {
         let a = lowering.source(Input::A, &self.operands.a, self.atype);
         let b = lowering.source(Input::B, &self.operands.b, self.btype);

@@ -21,16 +21,6 @@ pub(super) trait Body {
 
     fn operands_mut(&mut self) -> &mut dyn Operands;
 
-    /// The operands of a scalar instruction; `None` for `vmad` and SIMD instructions.
-    fn scalar(&self) -> Option<&ScalarOperands> {
-        None
-    }
-
-    /// The operands of a SIMD instruction; `None` for scalar instructions.
-    fn simd(&self) -> Option<&SimdOperands> {
-        None
-    }
-
     /// The new value of `d`.
     fn lower(&self, lowering: &mut Lowering) -> Value;
 }
@@ -44,6 +34,16 @@ pub(super) trait Operands {
 
     /// Renames every register.
     fn rename(&mut self, rename: Rename<'_>);
+
+    /// Those of a scalar instruction; `None` for `vmad` and SIMD instructions.
+    fn scalar(&self) -> Option<&ScalarOperands> {
+        None
+    }
+
+    /// Those of a SIMD instruction; `None` for scalar instructions.
+    fn simd(&self) -> Option<&SimdOperands> {
+        None
+    }
 
     /// Writes the operands, with a blank before them.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;

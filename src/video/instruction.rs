@@ -85,12 +85,12 @@ impl Operation {
 
     /// The operands of a scalar instruction; `None` for `vmad` and SIMD instructions.
     pub(crate) fn scalar(&self) -> Option<&ScalarOperands> {
-        self.body().scalar()
+        self.body().operands().scalar()
     }
 
     /// The operands of a SIMD instruction; `None` for scalar instructions.
     pub(crate) fn simd(&self) -> Option<&SimdOperands> {
-        self.body().simd()
+        self.body().operands().simd()
     }
 }
 

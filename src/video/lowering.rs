@@ -15,7 +15,7 @@ impl Instruction {
         self.lower_with(semantics.deviations())
     }
 
-    /// Whether the meaning under one semantics is that under the newest ptxas.
+    /// Whether the instruction means the same under this semantics and under the newest ptxas.
     pub(crate) fn is_current(&self, semantics: Semantics) -> bool {
         semantics == Semantics::CURRENT || self.lower(semantics) == self.lower(Semantics::CURRENT)
     }

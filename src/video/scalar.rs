@@ -45,6 +45,10 @@ impl Operands for ScalarOperands {
         self.tail.rename(rename);
     }
 
+    fn scalar(&self) -> Option<&ScalarOperands> {
+        Some(self)
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ScalarOperands { d, a, b, tail } = self;
         match tail {

@@ -134,10 +134,6 @@ impl Body for Shift {
         &mut self.operands
     }
 
-    fn scalar(&self) -> Option<&ScalarOperands> {
-        Some(&self.operands)
-    }
-
     fn lower(&self, lowering: &mut Lowering) -> Value {
         let a = lowering.source(Input::A, &self.operands.a, self.atype);
         let b = lowering.source(Input::B, &self.operands.b, Type::U32);

@@ -105,6 +105,10 @@ impl Operands for SimdOperands {
         self.c = rename(OperandName::C, &self.c);
     }
 
+    fn simd(&self) -> Option<&SimdOperands> {
+        Some(self)
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lanes, width) = (self.lanes, self.lanes.width());
         write!(f, " {}", self.d)?;

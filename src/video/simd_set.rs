@@ -136,10 +136,6 @@ impl Body for SimdSet {
         &mut self.operands
     }
 
-    fn simd(&self) -> Option<&SimdOperands> {
-        Some(&self.operands)
-    }
-
     fn lower(&self, lowering: &mut Lowering) -> Value {
         let (a, b) = self.operands.take(lowering);
         lowering.builder.stage(Stage::Compute);

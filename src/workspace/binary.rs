@@ -68,7 +68,7 @@ pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     (&mut file).take(264).read_to_end(&mut head)?;
     file.rewind()?;
     let is_tar = head.get(257..262) == Some(b"ustar");
-    // That these are not read is told.
+    // Recognised only to say that they cannot be unpacked.
     let is_packed = packed_by(&head).is_some();
     Ok(is_tar
         || is_packed

@@ -142,7 +142,7 @@ pub(crate) fn replace(
 /// Creates a file, which must not exist yet.
 pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
-    // It replaces nothing, so it need not outlast a crash of the system.
+    // No old contents can be lost, so the file is not synced.
     contents.write_to(new.file())?;
     uninterrupted(|| new.name(path))
 }

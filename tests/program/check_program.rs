@@ -1190,7 +1190,7 @@ fn baselines_that_cannot_be_used() {
     let folder = kinds("check-baseline-wrong");
     folder.write("broken.json", "{\n");
     folder.write("newer.json", "{\"version\": 99999999999, \"findings\": []}\n");
-    // Editors on Windows may put a mark at the start.
+    // Some editors put a byte order mark at the start.
     folder.write("marked.json", "\u{feff}{\"version\": 1, \"findings\": []}\n");
     assert_eq!(concise(&folder, &["--baseline", "marked.json"]).status, 1);
     for (name, said) in [

@@ -423,7 +423,7 @@ fn json_follows_its_schema() {
     assert_eq!(one["results"]["ptxas-13"], word("0x00000000", 0, 0));
     let wrong = eval(&["vadd.u32.u32 d, a, b;", "--format", "json"]);
     assert_eq!((wrong.status, &records(&wrong)[0]["error"]["code"]), (1, &"V104".into()));
-    // An instruction for all lines is told once.
+    // A wrong instruction for all lines gives one record.
     for (text, code) in [("vadd.u32.u32 d, a, b;", "V104"), ("add.u32 d, a, b;", "V101")] {
         let wrong = batch(&[text, "--format", "json"], b"1\t2\n3\t4\n");
         let [one] = &records(&wrong)[..] else { panic!("{}", wrong.stdout) };

@@ -452,7 +452,7 @@ fn a_walk_finds_packages() {
     assert_eq!(run.stdout, "index.node\nx.crate\nx.deb\nx.egg\nx.jar\nx.nupkg\n");
 }
 
-/// These may have texts, but the tables for tests that many packages have do not.
+/// Such an archive is an error. Other files in this format are mostly tables for tests.
 #[test]
 fn archives_that_are_not_read_are_told() {
     let folder = Folder::new("extract-unread");

@@ -73,7 +73,7 @@ fn a_baseline_of_the_settings_is_a_file() {
     }
 }
 
-/// The reason is told as for other commands.
+/// As other commands do, `rewrite` and `lower` say why they cannot read the link.
 #[test]
 fn links_that_lead_nowhere_are_no_instructions() {
     let folder = Folder::new("files-links");

@@ -16,8 +16,8 @@ pub(crate) enum FloatType {
 }
 
 impl FloatType {
-    /// The type that the first tokens of a statement tell, which end before the number. The last
-    /// floating-point type is that of the sources (`cvt.f64.f32`), with two exceptions.
+    /// The type of a number, by the tokens before it in its statement. With two exceptions, the
+    /// last floating-point type is that of the sources: `cvt.f64.f32`.
     pub(crate) fn after(tokens: &[Token], source: &str) -> FloatType {
         // The type stands near the start; a list of values may be long.
         let tokens = &tokens[..tokens.len().min(64)];
