@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::eval::one_semantics;
 use super::inputs::{Inputs, Wanted};
 use super::{FAILED, Output, by_count, errors, plain_output, trouble};
-use crate::analysis::unreadable;
+use crate::analysis::{is_wide_without_asm, unreadable};
 use crate::backend::c::Header;
 use crate::check::Language;
 use crate::cli::error::CommandError;
@@ -84,7 +84,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     walk: WalkArguments,
 
-    /// Read files with this ending as CUDA (inc=cuda), or skip them (h=ptx)
+    /// Read files with this ending as CUDA (tpl=cuda), or skip them (h=ptx)
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
     extension: Vec<Extension>,
 
@@ -139,7 +139,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         is_dry,
     };
     let is_source = |finder: &Finder, path: &Path| {
-        kind(path, arguments, finder) == FileKind::Within(Language::Cuda)
+        kind(path, arguments, finder).is_walked(Some(Language::Cuda))
     };
     let ready = || -> Result<_, CommandError> {
         let header_path = header_path(arguments)?;
@@ -282,17 +282,24 @@ fn read(
     }
     let name = input.name();
     let bytes = input.bytes()?;
+    // A module in a file `*.inc` has nothing to port.
+    let mut is_module = false;
     if let Some(path) = input.path() {
         // Errors in settings are reported here.
         finder.of(path)?;
         let kind = kind(path, arguments, finder);
-        if kind.language(&name, &bytes) != Ok(Language::Cuda) {
+        let language = kind.language(&name, &bytes).ok();
+        is_module = kind == FileKind::Include && language == Some(Language::Ptx);
+        if language != Some(Language::Cuda) && !is_module {
             let why = "its name is not that of a C, C++ or CUDA source; if it is one, name its \
                        ending with --extension";
             return Err(CommandError::Unread { name, why: why.into() });
         }
     }
-    let source = decoded(&bytes);
+    let mut source = decoded(&bytes);
+    if is_module || is_wide_without_asm(&source) {
+        source = "".into();
+    }
     if let Some(why) = unreadable(&source) {
         return Err(CommandError::Unread { name, why: why.message });
     }

@@ -96,8 +96,8 @@ impl Stretch {
 }
 
 impl Expansion {
-    /// The tokens that a span overlaps, or that an empty span is inside of. Even an empty part of a
-    /// text is inside of a token, between its quotes.
+    /// The tokens that a span overlaps, or the token around an empty span. An empty part of a text
+    /// is always inside a token: between its quotes.
     fn pieces(&self, span: Span) -> &[Stretch] {
         let first = self.pieces.partition_point(|it| it.at.end <= span.start);
         let rest = &self.pieces[first..];

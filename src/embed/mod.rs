@@ -67,6 +67,7 @@ use template::{
 
 use crate::hash::Set;
 use crate::source::Span;
+use crate::syntax::lexer;
 
 /// How a template refers to its operands, and how these are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,12 +196,12 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
 /// Inside string literals, a statement is left out if its template has a place to fill in, such
 /// as `{name}`, `%(name)s`, `${name}` or `@name@`.
 pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
-    read(source, None, host, false, |_| true).0
+    read(source, None, host, MacroUses::Ignored, |_| true).0
 }
 
 /// The statements that [`statements_in`] leaves out, in order.
 pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
-    sorted(read(source, None, host, false, |_| true).1)
+    sorted(read(source, None, host, MacroUses::Counted, |_| true).1)
 }
 
 /// The statements that a check leaves out, in order.
@@ -216,7 +217,7 @@ pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec
         return sorted(cells.iter().flat_map::<Vec<_>, _>(unread).collect());
     }
     let joined = headers.and_then(|find| Joined::new(source, find));
-    let mut skipped = read(source, joined.as_ref(), host, true, |_| true).1;
+    let mut skipped = read(source, joined.as_ref(), host, MacroUses::Read, |_| true).1;
     skipped.append(&mut strings::read(source, host).1);
     sorted(skipped)
 }
@@ -237,7 +238,7 @@ pub(crate) fn statements_with<'s>(
     initial: Option<u8>,
 ) -> Vec<Asm<'s>> {
     let may_start = |text: &str| initial.is_none_or(|letter| may_start(text.as_bytes(), letter));
-    read(source, headers, host, true, may_start).0
+    read(source, headers, host, MacroUses::Read, may_start).0
 }
 
 /// The comments of a source, in order, with those of CUDA sources inside it.
@@ -329,13 +330,13 @@ fn read<'s>(
     source: &'s str,
     headers: Option<&'s Joined>,
     host: Host,
-    expands: bool,
+    uses: MacroUses,
     wanted: impl Fn(&str) -> bool,
 ) -> (Vec<Asm<'s>>, Vec<Skipped>) {
     let (found, skipped) = (Vec::new(), Vec::new());
     let part = Span::new(0, source.len() as u32);
     let source = headers.map_or(source, Joined::text);
-    let mut reading = Reading { source, part, headers, host, expands, wanted, found, skipped };
+    let mut reading = Reading { source, part, headers, host, uses, wanted, found, skipped };
     if !may_have_asm(source) {
         return (reading.found, reading.skipped);
     }
@@ -348,6 +349,17 @@ fn read<'s>(
     (reading.found, reading.skipped)
 }
 
+/// What becomes of `asm` statements that macros make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MacroUses {
+    /// They count as parts of the macro's definition.
+    Ignored,
+    /// They are left out.
+    Counted,
+    /// They are read.
+    Read,
+}
+
 struct Reading<'s, W> {
     /// The source, followed by its headers.
     source: &'s str,
@@ -355,8 +367,7 @@ struct Reading<'s, W> {
     part: Span,
     headers: Option<&'s Joined>,
     host: Host,
-    /// Whether macros are expanded.
-    expands: bool,
+    uses: MacroUses,
     wanted: W,
     found: Vec<Asm<'s>>,
     skipped: Vec<Skipped>,
@@ -382,7 +393,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             plain.extend(scanner.by_ref().map(|statement| statement.span.start));
             by_macros |= scanner.needs_macros();
         }
-        if self.expands && by_macros {
+        if self.uses != MacroUses::Ignored && by_macros {
             self.macros(&plain);
         }
         let mut strings = raw_strings(self.part.text(self.source));
@@ -419,15 +430,25 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 if written.is_some_and(|it| plain.binary_search(&it).is_ok()) {
                     continue;
                 }
+                let is_counted = self.uses == MacroUses::Counted;
+                // A statement in a definition counts once.
+                if is_counted && written.is_some_and(|it| counted.contains(&it)) {
+                    continue;
+                }
                 let mut literals = statement.template.iter().chain(&statement.constraints);
                 if literals.any(|it| inner.is_doubtful(it.span)) {
                     self.skip(inner.span, SkipReason::Macro);
                     continue;
                 }
-                read.extend(written);
                 let is_shared = statement.template.iter().all(|it| inner.own(it.span).is_none());
                 let before = self.found.len();
                 self.statement(statement, Some(&expansion));
+                if is_counted && self.found.len() > before {
+                    self.found.truncate(before);
+                    self.skip(inner.span, SkipReason::Macro);
+                    continue;
+                }
+                read.extend(written);
                 if let Some(asm) = self.found.get(before)
                     && is_shared
                     && !seen.insert(asm.meaning())
@@ -435,8 +456,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                     self.found.truncate(before);
                 }
             }
-            for Skipped { reason, .. } in std::mem::take(&mut scanner.skipped) {
-                self.skip(inner.span, reason);
+            if self.uses == MacroUses::Read {
+                for Skipped { reason, .. } in std::mem::take(&mut scanner.skipped) {
+                    self.skip(inner.span, reason);
+                }
             }
         }
         let is_read = |it: &Skipped| read.contains(&it.span.start);
@@ -469,7 +492,12 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             return;
         }
         let is_filled = |it: &Literal| is_template(it.body.text(source));
-        if layer.is_some() && expansion.is_none() && statement.template.iter().any(is_filled) {
+        if layer.is_some()
+            && expansion.is_none()
+            && (statement.template.iter().any(is_filled)
+                || !statement.operands.is_empty()
+                    && is_doubled(&decode(source, &statement.template).text))
+        {
             return self.skip(place(statement.span), SkipReason::Computed);
         }
         let operands = statement.operands.iter().map(|operand| {
@@ -756,6 +784,31 @@ fn is_template(text: &str) -> bool {
         })
         || text.contains("<%")
         || text.contains("{{")
+}
+
+/// Whether each operand in a template is `%%0` or the like: a program formats the text, and `%%`
+/// then becomes `%`.
+fn is_doubled(template: &str) -> bool {
+    let comments = lexer::comments(template);
+    let is_operand = |at: usize| {
+        let next = template.as_bytes().get(at);
+        next.is_some_and(|next| next.is_ascii_digit() || *next == b'[')
+    };
+    let mut is_doubled = false;
+    let mut after = 0;
+    for at in memchr::memchr_iter(b'%', template.as_bytes()) {
+        let is_code = || !Span::at(at as u32).is_in(&comments);
+        if at < after || !is_code() {
+            continue;
+        }
+        let has_two = template.as_bytes().get(at + 1) == Some(&b'%');
+        after = at + 1 + usize::from(has_two);
+        match (has_two, is_operand(after)) {
+            (false, true) => return false,
+            (doubled, operand) => is_doubled |= doubled && operand,
+        }
+    }
+    is_doubled
 }
 
 /// Whether a word in the undecoded `body` of a literal, other than a modifier or a register, may

@@ -279,36 +279,63 @@ pub(crate) struct Directive<'s> {
     pub(crate) span: Span,
     /// Its name: `include`, `if`.
     pub(crate) name: &'s str,
-    /// How many braces are open before it.
-    pub(crate) depth: usize,
+    /// Whether it stands between declarations, outside of braces and parentheses.
+    pub(crate) is_between: bool,
 }
 
-/// The directives of a source, in order.
+/// The directives of a source, in order. After `#else` and the like, as many braces are open as
+/// before the `#if`.
 pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
-    const STARTS: [bool; 256] = table(b"\"'/#{}\n");
+    const STARTS: [bool; 256] = table(b"\"'/#{}()\n");
     let mut cursor = Cursor::new(source);
     let mut directives: Vec<Directive<'_>> = Vec::new();
-    let (mut depth, mut is_open) = (0_usize, false);
+    let (mut depth, mut parentheses, mut is_open) = (0_usize, 0_usize, false);
+    let mut conditions = Vec::new();
+    // The end of the last comment or directive, and whether a declaration may follow the code
+    // before it.
+    let (mut trivia, mut is_between) = (0, true);
+    let after = |code: &str, is_between: bool| match code.trim_end().as_bytes().last() {
+        Some(last) => matches!(last, b';' | b'}'),
+        None => is_between,
+    };
     while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
         cursor.pos = at + 1;
         match cursor.bytes[at] {
-            b'/' => _ = cursor.comment(at),
+            b'/' => {
+                if cursor.comment(at) && !is_open {
+                    is_between = after(&source[trivia..at], is_between);
+                    trivia = cursor.pos;
+                }
+            }
             b'#' if !is_open && cursor.starts_line(at) => {
                 is_open = true;
+                is_between = after(&source[trivia..at], is_between);
                 cursor.trivia(false);
                 let name = cursor.word();
+                match name {
+                    "if" | "ifdef" | "ifndef" => conditions.push(depth),
+                    "endif" => _ = conditions.pop(),
+                    "else" | "elif" | "elifdef" | "elifndef" => {
+                        depth = conditions.last().copied().unwrap_or(depth);
+                    }
+                    _ => {}
+                }
                 let span = Span::new(at as u32, source.len() as u32);
-                directives.push(Directive { span, name, depth });
+                let is_between = is_between && depth == 0 && parentheses == 0;
+                directives.push(Directive { span, name, is_between });
             }
             b'\n' if is_open && !is_spliced(cursor.bytes, at) => {
                 is_open = false;
+                trivia = at;
                 if let Some(last) = directives.last_mut() {
                     last.span.end = at as u32;
                 }
             }
             b'{' if !is_open => depth += 1,
             b'}' if !is_open => depth = depth.saturating_sub(1),
-            b'#' | b'\n' | b'{' | b'}' => {}
+            b'(' if !is_open => parentheses += 1,
+            b')' if !is_open => parentheses = parentheses.saturating_sub(1),
+            b'#' | b'\n' | b'{' | b'}' | b'(' | b')' => {}
             quote => cursor.quoted(at, quote),
         }
     }
@@ -465,7 +492,9 @@ impl<'s> Cursor<'s> {
         };
         let alone = !before.last().is_some_and(|&byte| is_name(byte) || byte == b'.')
             && !self.bytes.get(after).is_some_and(|&byte| is_name(byte));
-        alone.then_some((before.len(), after))
+        // `#define asm(x)`
+        let is_defined = || before.trim_ascii_end().ends_with(b"define");
+        (alone && !is_defined()).then_some((before.len(), after))
     }
 
     /// Whether the `'` separates digits of a number.

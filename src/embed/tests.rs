@@ -155,6 +155,7 @@ fn what_is_left_out_is_listed() {
         ("asm();", &[Malformed]),
         ("asm(\"a\" : asm(X));", &[Macro, Macro]),
         // No statements.
+        ("#define asm(x)\n# define __asm__()\n", &[]),
         ("int asm = 1; __asm { mov a, b } // asm(X)\n\"asm(X)\" plasm(X) asm X", &[]),
     ];
     for (source, expected) in cases {

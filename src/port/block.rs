@@ -10,8 +10,8 @@ use crate::hash::Map;
 use crate::ir::Input;
 use crate::source::Span;
 use crate::syntax::{
-    Context, Declaration, Error, ErrorKind, OperandClass, Statement, StatementKind, SymbolKind,
-    Token, TokenKind, Tree, WantedStatement, parse, parse_instruction,
+    Context, Declaration, DirectiveKind, Error, ErrorKind, OperandClass, Statement, StatementKind,
+    SymbolKind, Token, TokenKind, Tree, WantedStatement, parse, parse_instruction,
 };
 use crate::video::{Instruction, Register, numbered};
 
@@ -58,8 +58,8 @@ impl<'a> Subject<'a> {
         self.statements().any(|statement| self.is_video(statement))
     }
 
-    /// Whether it has an instruction that looks like PTX: one with a `;`, and with a type or an
-    /// opcode of PTX that no other assembler has.
+    /// Whether it has a statement that looks like PTX: one with a `;`, and with a type or an opcode
+    /// of PTX that no other assembler has, or a `.pragma`.
     pub(super) fn is_ptx(&self) -> bool {
         let is_type = |token: &Token| {
             token.kind() == TokenKind::Dot && {
@@ -70,9 +70,17 @@ impl<'a> Subject<'a> {
         };
         self.statements().any(|statement| {
             let tokens = statement.tokens();
-            opcode(statement).is_some_and(|opcode| {
-                tokens.iter().any(is_type) || self.is_of_ptx_only(opcode.to(statement.span()))
-            }) && tokens.last().is_some_and(|last| last.is(b';'))
+            let is_own = match statement.kind() {
+                StatementKind::Instruction(it) => {
+                    tokens.iter().any(is_type)
+                        || self.is_of_ptx_only(it.mnemonic().to(statement.span()))
+                }
+                StatementKind::Declaration(_) => tokens.iter().any(is_type),
+                StatementKind::Directive(it) => it.kind() == DirectiveKind::Pragma,
+                _ => false,
+            };
+            is_own
+                && tokens.last().is_some_and(|last| last.is(b';'))
                 && !self.machine.is_foreign(tokens, |word| self.is_operand(word))
         })
     }
@@ -84,7 +92,11 @@ impl<'a> Subject<'a> {
             let rest = text.strip_prefix(word);
             rest.is_some_and(|rest| rest.starts_with(['.', ' ', '\t', ';']))
         };
-        let calls = |rest: &str| rest.trim_start().starts_with('(');
+        // `call (r), f, (a);` or `call f, (a);`
+        let calls = |rest: &str| {
+            let last = rest.split_once(',').map_or("", |(_, last)| last);
+            [rest, last].iter().any(|it| it.trim_start().starts_with('('))
+        };
         OF_PTX_ONLY.split(' ').any(starts) || text.strip_prefix("call").is_some_and(calls)
     }
 

@@ -1,6 +1,7 @@
 //! Expressions of C in the operands of an `asm` statement.
 
-use crate::embed::{Piece, pieces};
+use crate::embed::{Directive, Piece, pieces};
+use crate::hash::Map;
 
 /// Words before a `(` that start no call with an effect: types, casts, and functions of CUDA that
 /// only reinterpret the bits of a value.
@@ -24,23 +25,79 @@ const PURE: [&str; 17] = [
     "as_uint",
 ];
 
-/// Whether the number and the order of the evaluations of an expression matter.
-///
-/// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
-pub(super) fn may_have_effects(expression: &str) -> bool {
-    let mut words = CallFinder::default();
-    for piece in pieces(expression) {
-        match piece {
-            Piece::Code(code) => {
-                if words.read(code) {
-                    return true;
-                }
+/// Words of C++ that have an effect, or stand for an assignment.
+const EFFECTS: [&str; 8] =
+    ["and_eq", "co_await", "co_yield", "delete", "new", "or_eq", "throw", "xor_eq"];
+
+/// The macros without parameters that a source defines.
+#[derive(Default)]
+pub(super) struct Definitions<'s> {
+    /// The texts of each name: a condition may choose one of several.
+    texts: Map<&'s str, Vec<&'s str>>,
+}
+
+impl<'s> Definitions<'s> {
+    /// How many macros may be inside of each other.
+    const DEEPEST: usize = 8;
+
+    pub(super) fn new(source: &'s str, directives: &[Directive<'s>]) -> Definitions<'s> {
+        let mut texts: Map<_, Vec<_>> = Map::default();
+        for directive in directives.iter().filter(|it| it.name == "define") {
+            let text = directive.span.text(source);
+            let text = text.split_once("define").map_or("", |(_, rest)| rest).trim();
+            let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
+            let (name, text) = text.split_at(end);
+            if !text.starts_with('(') {
+                texts.entry(name).or_default().push(text);
             }
-            Piece::Comment => {}
-            Piece::Literal => words.before = Before::Value,
         }
+        Definitions { texts }
     }
-    false
+
+    /// Whether the number and the order of the evaluations of an expression matter.
+    ///
+    /// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
+    pub(super) fn may_have_effects(&self, expression: &str) -> bool {
+        self.has_effects(expression, 0)
+    }
+
+    fn has_effects(&self, expression: &str, depth: usize) -> bool {
+        let mut words = CallFinder::default();
+        pieces(expression).any(|piece| match piece {
+            Piece::Code(code) => {
+                let inner =
+                    |text| depth == Definitions::DEEPEST || self.has_effects(text, depth + 1);
+                let defined = |word| self.texts.get(word).into_iter().flatten().copied();
+                words.read(code) || code.split(|c| !is_part(c)).flat_map(defined).any(inner)
+            }
+            Piece::Comment => false,
+            Piece::Literal => {
+                words.before = Before::Value;
+                false
+            }
+        })
+    }
+
+    /// Whether an expression can stand before `=` as it is: names, members, elements, and what
+    /// pointers point to.
+    pub(super) fn is_plain(&self, expression: &str) -> bool {
+        let is_whole = |text: &&str| is_plain(text.trim());
+        let defined = |word| self.texts.get(word).into_iter().flatten();
+        is_plain(expression)
+            && expression.split(|c| !is_part(c)).flat_map(defined).all(|text| is_whole(text))
+    }
+
+    /// Whether an expression is a name, or a member of what a name stands for.
+    pub(super) fn is_member(&self, expression: &str) -> bool {
+        expression.split('.').all(|it| {
+            it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                && !self.texts.contains_key(it)
+        })
+    }
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// What stands before the character that is read.
@@ -78,6 +135,9 @@ impl CallFinder {
                 b' ' | b'\t' | b'\r' | b'\n' | b'\x0b' | b'\x0c' => {}
                 _ if is_word(byte) => {
                     at += bytes[at..].iter().take_while(|&&byte| is_word(byte)).count();
+                    if EFFECTS.contains(&&code[start..at]) {
+                        return true;
+                    }
                     let is_pure = PURE.contains(&&code[start..at]);
                     self.hold(is_pure);
                     self.before = if is_pure { Before::Pure } else { Before::Value };
@@ -135,9 +195,8 @@ impl CallFinder {
     }
 }
 
-/// Whether an expression can stand before `=` as it is: names, members, elements, and what
-/// pointers point to.
-pub(super) fn is_plain(expression: &str) -> bool {
+/// Whether an expression without macros can stand before `=` as it is.
+fn is_plain(expression: &str) -> bool {
     let mut depth = 0_usize;
     // `p->x`
     let expression = expression.trim_start_matches('*').replace("->", ".");
@@ -177,8 +236,16 @@ pub(super) fn closed(expression: &str, comments: &[(usize, usize)]) -> String {
 mod tests {
     use super::*;
 
+    fn defined() -> Definitions<'static> {
+        let source = "#define POP *p++\n# define LAST POP\n#define AGAIN AGAIN\n\
+                      #if A\n#define WIDTH 4\n#else\n#define WIDTH (8)\n#endif\n\
+                      #define PLACE v[1].x\n#define EITHER c ? a : b\n";
+        Definitions::new(source, &crate::embed::directives(source))
+    }
+
     #[test]
     fn effects() {
+        let definitions = defined();
         for pure in [
             "a",
             "p->x[i + 1]",
@@ -196,8 +263,10 @@ mod tests {
             "(a) + (b)",
             "a - -b",
             "static_cast<unsigned>(a)",
+            "newest + throws",
+            "WIDTH",
         ] {
-            assert!(!may_have_effects(pure), "{pure}");
+            assert!(!definitions.may_have_effects(pure), "{pure}");
         }
         for effect in [
             "f(x)",
@@ -217,19 +286,25 @@ mod tests {
             "(*p)->x(y)",
             "int(f(x))",
             "static_cast<int>(a) + g<int>(x)",
+            "v[i xor_eq 1]",
+            "(new T)->x",
+            "POP",
+            "(a + LAST)",
+            "AGAIN",
         ] {
-            assert!(may_have_effects(effect), "{effect}");
+            assert!(definitions.may_have_effects(effect), "{effect}");
         }
     }
 
     #[test]
     fn only_places_without_weak_operators_are_plain() {
-        for plain in ["a", "v_1.x", "p->x", "*p", "**p", "v[i + 1].x", "v[i[j] - 1]"] {
-            assert!(is_plain(plain), "{plain}");
+        let definitions = defined();
+        for plain in ["a", "v_1.x", "p->x", "*p", "**p", "v[i + 1].x", "v[i[j] - 1]", "PLACE"] {
+            assert!(definitions.is_plain(plain), "{plain}");
         }
         // C++ reads `c ? a : b = d` as `c ? a : (b = d)`, and `a, b = d` as `a, (b = d)`.
-        for other in ["c ? a : b", "c ? v[i + 1] : *p", "a, b"] {
-            assert!(!is_plain(other), "{other}");
+        for other in ["c ? a : b", "c ? v[i + 1] : *p", "a, b", "EITHER", "v[EITHER]"] {
+            assert!(!definitions.is_plain(other), "{other}");
         }
     }
 

@@ -1,33 +1,31 @@
 //! The place of an `#include`.
 
 use crate::diagnostic::Edit;
-use crate::embed::{Directive, code_start, directives};
+use crate::embed::{Directive, code_start};
 use crate::source::Span;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The change that includes a header before an offset; `None` if the source already includes the
-/// header before that offset.
-pub(super) fn edit(source: &str, before: u32, header: &str) -> Option<Edit> {
-    let all = directives(source);
+/// header before that offset. `all` has the directives of the source.
+pub(super) fn edit(source: &str, all: &[Directive<'_>], before: u32, header: &str) -> Option<Edit> {
     let line = format!("#include \"{header}\"");
     let earlier = all.partition_point(|directive| directive.span.end <= before);
     let earlier = &all[..earlier];
     let quoted = format!("\"{header}\"");
-    let is_it = |it: &&Directive<'_>| it.name == "include" && argument(source, it) == quoted;
-    if earlier.iter().any(|it| is_it(&it)) {
-        return None;
-    }
     // The guard counts only if the call stands inside of it.
-    let guard = guard(source, &all).filter(|_| earlier.len() < all.len());
+    let guard = guard(source, all).filter(|_| earlier.len() < all.len());
     let mut conditions = 0_usize;
     let mut last = None;
     for directive in earlier {
         match directive.name {
             "if" | "ifdef" | "ifndef" => conditions += 1,
             "endif" => conditions = conditions.saturating_sub(1),
-            "include" if directive.depth == 0 && conditions == usize::from(guard.is_some()) => {
-                last = Some(directive);
+            "include" if conditions == usize::from(guard.is_some()) => {
+                if argument(source, directive) == quoted {
+                    return None;
+                }
+                last = Some(directive).filter(|it| it.is_between).or(last);
             }
             _ => {}
         }
@@ -88,11 +86,12 @@ fn start(source: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::directives;
 
     /// The source with the `#include`; `@` marks the first call.
     fn included(source: &str) -> String {
         let before = source.find('@').unwrap_or(source.len());
-        match edit(source, before as u32, "v.h") {
+        match edit(source, &directives(source), before as u32, "v.h") {
             Some(edit) => {
                 let at = edit.span.start as usize;
                 format!("{}{}{}", &source[..at], edit.replacement, &source[at..])
@@ -120,6 +119,15 @@ mod tests {
             ("#pragma once\n", "#define A 1\n@"),
             ("void f() {}\n#include <a>\n", "@"),
             ("#define L \\\n  1\n#include \\\n  <a>\n", "@"),
+            // Not inside of a declaration.
+            ("#include <a>\n", "char *k =\n#include \"k.inc\"\n;\n@"),
+            ("#include <a>\n", "int t[] = { 1,\n#include \"t.inc\"\n};\nf(\n#include <b>\n);\n@"),
+            ("int x; // one\n#define A\n/* two */\n#include <a>\n", "@"),
+            // Branches of a condition have the same braces.
+            ("#include <a>\n", "#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n#include <b>\n@}"),
+            ("#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n}\n#include <a>\n", "@"),
+            // Under a condition, the header may be missing.
+            ("#include <a>\n", "#ifdef T\n#include \"v.h\"\n#endif\n@"),
         ] {
             assert_eq!(included(&format!("{before}{after}")), format!("{before}{line}{after}"));
         }

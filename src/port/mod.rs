@@ -32,10 +32,12 @@ mod write;
 
 use crate::backend::c::Header;
 use crate::diagnostic::{Edit, applied};
-use crate::embed::{self, Asm, Host};
+use crate::embed::{self, Asm, Directive, Host, Piece};
+use crate::hash::Map;
 use crate::source::{Span, UNDECODABLE};
 
 use self::block::{Block, Subject};
+use self::expression::Definitions;
 
 /// The changes of a source, and the statements that stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,12 +82,14 @@ impl Ported {
 /// [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn port(source: &str, include: &str, header: &mut Header) -> Ported {
     let mut ported = Ported { edits: Vec::new(), replaced: 0, left: Vec::new() };
+    let mut file = None;
     for asm in embed::statements_in(source, Host::C) {
         let subject = Subject::new(&asm);
         if !subject.has_video() && !subject.is_ptx() {
             continue;
         }
-        match replacement(source, &asm, &subject, header) {
+        let file = file.get_or_insert_with(|| File::new(source));
+        match file.replacement(&asm, &subject, header) {
             Ok(text) => ported.edits.push(Edit::replace(asm.span, text)),
             Err(Refusal { span, reason }) => ported.left.push(LeftStatement {
                 span: span.unwrap_or(asm.span),
@@ -95,8 +99,8 @@ pub fn port(source: &str, include: &str, header: &mut Header) -> Ported {
         }
     }
     ported.replaced = ported.edits.len();
-    if let Some(first) = ported.edits.first() {
-        ported.edits.extend(include::edit(source, first.span.start, include));
+    if let (Some(first), Some(file)) = (ported.edits.first(), &file) {
+        ported.edits.extend(include::edit(source, &file.directives, first.span.start, include));
         ported.edits.sort_by_key(|edit| edit.span);
     }
     ported
@@ -119,20 +123,84 @@ impl Refusal {
     }
 }
 
-/// The new text of a statement.
-fn replacement(
-    source: &str,
-    asm: &Asm<'_>,
-    subject: &Subject<'_>,
-    header: &mut Header,
-) -> Result<String, Refusal> {
-    if asm.is_in_string() {
-        return Err(Refusal::new("the `asm` is inside a string"));
+/// What the statements of a source share.
+struct File<'s> {
+    source: &'s str,
+    directives: Vec<Directive<'s>>,
+    definitions: Definitions<'s>,
+    /// For each function that was to be called, whether the source declares its name.
+    declared: Map<String, bool>,
+}
+
+impl<'s> File<'s> {
+    fn new(source: &'s str) -> File<'s> {
+        let directives = embed::directives(source);
+        let definitions = Definitions::new(source, &directives);
+        File { source, directives, definitions, declared: Map::default() }
     }
-    let block = Block::read(source, asm, subject, header)?;
-    let text = asm.span.text(source);
-    if text.contains(UNDECODABLE) || asm.text.contains(UNDECODABLE) {
-        return Err(Refusal::new("the `asm` has bytes that are not UTF-8"));
+
+    /// The new text of a statement.
+    fn replacement(
+        &mut self,
+        asm: &Asm<'_>,
+        subject: &Subject<'_>,
+        header: &mut Header,
+    ) -> Result<String, Refusal> {
+        let source = self.source;
+        if asm.is_in_string() {
+            return Err(Refusal::new("the `asm` is inside a string"));
+        }
+        let block = Block::read(source, asm, subject, header)?;
+        let text = asm.span.text(source);
+        if text.contains(UNDECODABLE) || asm.text.contains(UNDECODABLE) {
+            return Err(Refusal::new("the `asm` has bytes that are not UTF-8"));
+        }
+        for call in &block.calls {
+            let name = header.name(&call.instruction);
+            let declared = self.declared.entry(name);
+            let name = declared.key().clone();
+            if *declared.or_insert_with(|| declares(source, &name)) {
+                return Err(Refusal::new(format!(
+                    "the source declares `{name}`, the name of the function to call"
+                )));
+            }
+        }
+        Ok(write::text(source, asm, &block, &self.definitions, header))
     }
-    Ok(write::text(source, asm, &block, header))
+}
+
+/// Words that can stand before a call.
+const BEFORE_CALLS: [&str; 14] = [
+    "and",
+    "bitand",
+    "bitor",
+    "case",
+    "co_return",
+    "co_yield",
+    "compl",
+    "do",
+    "else",
+    "not",
+    "or",
+    "return",
+    "throw",
+    "xor",
+];
+
+/// Whether a source declares a name, as in `unsigned name(`, `int name;` and `#define name`.
+fn declares(source: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let is_declared = |code: &str, at: usize| {
+        let (before, rest) = (code[..at].trim_end(), &code[at + name.len()..]);
+        let word = &before[before.trim_end_matches(is_part).len()..];
+        !code[..at].ends_with(is_part)
+            && !rest.starts_with(is_part)
+            && !word.is_empty()
+            && !BEFORE_CALLS.contains(&word)
+    };
+    source.contains(name)
+        && embed::pieces(source).any(|piece| match piece {
+            Piece::Code(code) => code.match_indices(name).any(|(at, _)| is_declared(code, at)),
+            Piece::Comment | Piece::Literal => false,
+        })
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::block::{Block, Call};
-use super::expression::{as_block, closed, is_plain, may_have_effects};
+use super::expression::{Definitions, as_block, closed};
 use crate::backend::c::Header;
 use crate::embed::{self, Asm, Host};
 use crate::source::Span;
@@ -18,7 +18,13 @@ struct Operand {
 }
 
 /// The text that takes the place of a statement. Adds the called functions to the header.
-pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Header) -> String {
+pub(super) fn text(
+    source: &str,
+    asm: &Asm<'_>,
+    block: &Block,
+    definitions: &Definitions<'_>,
+    header: &mut Header,
+) -> String {
     let inside = |span: &Span| -> Vec<(usize, usize)> {
         let text = span.text(source);
         let comments = embed::comments(text, Host::C);
@@ -30,7 +36,7 @@ pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Head
         .zip(&asm.operands)
         .map(|(span, operand)| {
             let expression = closed(span.text(source), &inside(span));
-            let is_unknown = asm.is_in_directive() || may_have_effects(&expression);
+            let is_unknown = asm.is_in_directive() || definitions.may_have_effects(&expression);
             Operand { expression, has_effects: is_unknown && !operand.is_number() }
         })
         .collect();
@@ -47,7 +53,7 @@ pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Head
         let text = asm.spelled(span.text(&asm.text));
         comments.push(as_block(&text.replace(|c: char| c.is_control() && c != '\n', " ")));
     }
-    let writer = Writer { source, asm, block, operands };
+    let writer = Writer { source, asm, block, definitions, operands };
     let calls: Vec<String> = block.calls.iter().map(|it| header.add(&it.instruction)).collect();
     let text = writer.assignment(&calls).unwrap_or_else(|| writer.statements(&calls));
     comments.push(text);
@@ -58,6 +64,7 @@ struct Writer<'a> {
     source: &'a str,
     asm: &'a Asm<'a>,
     block: &'a Block,
+    definitions: &'a Definitions<'a>,
     operands: Vec<Operand>,
 }
 
@@ -65,7 +72,11 @@ impl Writer<'_> {
     /// An output as the left side of an assignment.
     fn place(&self, operand: usize) -> String {
         let expression = &self.operands[operand].expression;
-        if is_plain(expression) { expression.clone() } else { format!("({expression})") }
+        if self.definitions.is_plain(expression) {
+            expression.clone()
+        } else {
+            format!("({expression})")
+        }
     }
 
     /// An operand, converted to a 32-bit word.
@@ -155,13 +166,16 @@ impl Writer<'_> {
     }
 
     /// Whether the place that an output stands for has to be found before anything else: its
-    /// expression has effects, or other operands may change it, like `v[i]` if they change `i`.
+    /// expression has effects, or other operands may change it, like `v[i]` if they change `i`. A
+    /// bit-field has no address, and a packed member may have one that no pointer can have.
     fn needs_pointer(&self, output: usize) -> bool {
         let Operand { expression, has_effects } = &self.operands[output];
-        let is_name = expression.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let outputs = self.asm.operands.iter().filter(|operand| operand.output).count();
-        let may_move = outputs > 1 || self.operands.iter().any(|operand| operand.has_effects);
-        *has_effects || may_move && !is_name
+        let has_others = self.operands.iter().any(|operand| operand.has_effects);
+        // A word that is written is no pointer.
+        let place = if has_others { expression.clone() } else { expression.replace("->", ".") };
+        let may_move = (has_others || outputs > 1) && !self.definitions.is_member(&place);
+        *has_effects || may_move
     }
 
     /// Whether a variable's first value is used.
@@ -181,9 +195,16 @@ impl Writer<'_> {
     fn names(&self) -> Vec<String> {
         let text = self.asm.span.text(self.source);
         let mut names: Vec<String> = Vec::new();
+        // `x_at` is the pointer to the place of `x`.
+        let is_taken = |names: &[String], name: &String| {
+            names.iter().any(|it| {
+                let of = |one: &str, other: &str| one.strip_suffix("_at") == Some(other);
+                it == name || of(it, name) || of(name, it)
+            })
+        };
         for variable in &self.block.variables {
             let mut name = format!("vptx_r_{}", variable.name);
-            while text.contains(&name) || names.contains(&name) {
+            while text.contains(&name) || is_taken(&names, &name) {
                 name.push('_');
             }
             names.push(name);

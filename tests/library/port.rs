@@ -138,6 +138,20 @@ fn effects_happen_once_and_in_order() {
     let moved = r#"asm("vadd.u32.u32.u32 %0, %2, 1; vadd.u32.u32.u32 %1, %2, 2;" : "=&r"(i), "=r"(v[i]) : "r"(a))"#;
     assert!(text(moved).contains("__typeof__(v[i]) *const vptx_r_1_at = &(v[i]);"));
     assert!(text(moved).contains("\n        i = (__typeof__(i))vptx_r_0;\n"));
+    // So is that of a member, unless no operand can change where it is: bit-fields have no address.
+    let members = |constraints: &str| {
+        text(&format!(
+            r#"asm("vadd.u32.u32.u32 %0, %2, 1; vadd.u32.u32.u32 %1, %2, 2;" : {constraints})"#
+        ))
+    };
+    let two = members(r#""=&r"(s.low), "=r"(p->high) : "r"(a)"#);
+    assert!(!two.contains("&("), "{two}");
+    assert!(two.contains("\n        p->high = (__typeof__(p->high))vptx_r_1;\n"), "{two}");
+    let after = members(r#""=&r"(s.low), "=r"(p->high) : "r"(f())"#);
+    assert!(after.contains("&(p->high);") && !after.contains("&(s.low)"), "{after}");
+    // The pointer to the place of `x` is no register `x_at`.
+    let named = r#"asm("{ .reg .b32 x_at; vadd.u32.u32.u32 x_at, %[a], 1; vadd.u32.u32.u32 %[x], x_at, 1; }" : [x] "=r"(*o++) : [a] "r"(a))"#;
+    assert!(text(named).contains("const vptx_u32 vptx_r_x_at_ = "), "{}", text(named));
     // A new name must differ from the names in the statement.
     let taken = r#"asm("vadd.u32.u32.u32 %0, %1, 1;" : "=r"(d) : "r"(vptx_r_1++))"#;
     assert!(text(taken).contains("vptx_r_1_ = (vptx_u32)(vptx_r_1++);"), "{}", text(taken));
@@ -158,6 +172,8 @@ fn registers_of_blocks_are_locals() {
     // A register is unknown after the block that declares it.
     let gone = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; } vadd.u32.u32.u32 %0, t, 1;" : "=r"(d) : "r"(a))"#;
     assert_eq!(reason(gone), "the `asm` does not declare `t`");
+    let unwritten = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 %0, t, 1; }" : "=r"(d))"#;
+    assert_eq!(reason(unwritten), "`t` is read before it is written");
 }
 
 #[test]
@@ -179,6 +195,53 @@ fn macros_stay_on_their_lines() {
          *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0; } while (0)\n"
     );
     assert_eq!(header.to_string().matches("\n#define VPTX_HAS_").count(), 2);
+}
+
+/// A macro without parameters counts as its text.
+#[test]
+fn macros_in_operands_count_as_their_text() {
+    let one = |place: &str, value: &str| {
+        let source = format!(
+            "#define POP *p++\n#define PLACE v[1]\n#define EITHER c ? x : y\nvoid f() {{\n\
+             asm(\"vadd.u32.u32.u32 %0, %1, 1;\" : \"=r\"({place}) : \"r\"({value}));\n}}\n"
+        );
+        let (ported, _) = ported(&source);
+        let text = ported.text(&source);
+        text[text.find("void f() {\n").unwrap() + 11..text.len() - 4].to_string()
+    };
+    let call = "vadd_u32_u32_u32_b_1((vptx_u32)(a))";
+    assert_eq!(one("PLACE", "a"), format!("PLACE = (__typeof__(PLACE)){call}"));
+    assert_eq!(one("EITHER", "a"), format!("(EITHER) = (__typeof__((EITHER))){call}"));
+    assert!(one("d", "POP").contains("const vptx_u32 vptx_r_1 = (vptx_u32)(POP);"));
+    assert!(one("POP", "a").contains("__typeof__(POP) *const vptx_r_0_at = &(POP);"));
+}
+
+/// The call would mean what the source declares, and not the function of the header.
+#[test]
+fn functions_must_not_have_a_name_of_the_source() {
+    let asm = r#"void f() { asm("vadd.u32.u32.u32 %0, %1, %1;" : "=r"(d) : "r"(a)); }"#;
+    for own in [
+        "static __device__ unsigned vadd_u32_u32_u32(unsigned a, unsigned b);",
+        "struct V { unsigned vadd_u32_u32_u32\n(int); };",
+        "unsigned vadd_u32_u32_u32;",
+        "#define vadd_u32_u32_u32(a, b) 0",
+    ] {
+        let (ported, header) = ported(&format!("{own}\n{asm}\n"));
+        let [left] = ported.left.as_slice() else { panic!("{own}: {ported:?}") };
+        let reason = "the source declares `vadd_u32_u32_u32`, the name of the function to call";
+        assert_eq!((&*left.reason, ported.replaced), (reason, 0), "{own}");
+        assert!(!header.to_string().contains("vadd_u32_u32_u32("), "{own}");
+    }
+    for other in [
+        "int g() { return vadd_u32_u32_u32(a, b); }",
+        "int g() { d = (int)vadd_u32_u32_u32((vptx_u32)(a), (vptx_u32)(b)); }",
+        "int g() { if (a) b; else vadd_u32_u32_u32(a, b); }",
+        "// as the function vadd_u32_u32_u32(a, b)",
+        "char *s = \"unsigned vadd_u32_u32_u32\";",
+        "unsigned vadd_u32_u32_u32_b_1(unsigned), my_vadd_u32_u32_u32;",
+    ] {
+        assert_eq!(ported(&format!("{other}\n{asm}\n")).0.replaced, 1, "{other}");
+    }
 }
 
 /// A source without another `#include` gets one behind `#pragma once`.

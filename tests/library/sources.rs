@@ -1028,6 +1028,8 @@ fn cells_of_notebooks_are_read() {
     ]);
     let expected = ["V104 .u32.u32", "V401 .sat.s32.s32.s32", "V104 .u32", "V104 .u32"];
     assert_eq!(told(&source, Language::Notebook), expected);
+    let spaced = source.replace("\": ", "\" :\t");
+    assert_eq!(told(&spaced, Language::Notebook), expected);
     // The first finding is in the third cell, the others in the following cells.
     let places: Vec<usize> =
         found(&source, Language::Notebook).iter().map(|it| it.span.start as usize).collect();
@@ -1495,6 +1497,29 @@ fn a_name_that_is_read_stays_a_constant() {
     for line in ["TEXT = x", "TEXT += x", "TEXT, y = x", "TEXT: str = x"] {
         assert_eq!(told(line), [], "{line}");
     }
+}
+
+/// Python's `%` may format a text far from its literal: each operand is `%%0` then. In CUDA, that
+/// is a register.
+#[test]
+fn sources_with_two_percents_are_formatted_later() {
+    let source = |operands: &str| {
+        format!(
+            "code = r\"\"\"\n__device__ int f(int a) {{ int d;\n\
+             asm(\"vmin.s32.s32.s33 {operands};\" : \"=r\"(d) : \"r\"(a));\n\
+             return d; }}\n\"\"\"\ncode = code % values\n"
+        )
+    };
+    let read = |operands: &str| {
+        let source = source(operands);
+        (found(&source, Language::Python).len(), skips(&source, Language::Python))
+    };
+    assert_eq!(read("%%0, %%1, %%1"), (0, vec![SkipReason::Computed]));
+    assert_eq!(read("%%[d], %%[a], 1"), (0, vec![SkipReason::Computed]));
+    assert_eq!(read("%0, %1, %1").1, []);
+    assert_eq!(read("%0, %1, %%1").1, []);
+    assert_eq!(read("%0, %%laneid, %1").1, []);
+    assert!(!found(&source("%%0, %%1, %%1"), Language::Cuda).is_empty());
 }
 
 /// A text of a class is known by the name of the class or by `self`: another object may have

@@ -141,6 +141,18 @@ fn the_header_may_be_anywhere() {
     }
 }
 
+/// As `check` does, a search reads `*.inc` files that are not PTX.
+#[test]
+fn included_files_are_ported() {
+    let folder = Folder::new("port-inc");
+    folder.write("a.inc", SOURCE);
+    folder.write("b.inc", ".version 8.0\n.target sm_90\n");
+    let run = port(&folder, &["--to", "cuda", "."], "");
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""));
+    assert_eq!(run.stderr, "1 asm statement ported in 1 file\n");
+    assert_eq!(folder.read("a.inc"), new_source("vptx_video.h"));
+}
+
 #[test]
 fn what_stays_is_told() {
     let folder = Folder::new("port-left");
@@ -169,6 +181,16 @@ fn what_stays_is_told() {
     );
     assert_eq!(names(&folder), ["guarded.cu", "macros.cu", "other.cu"]);
     assert_eq!(folder.read("guarded.cu"), GUARDED);
+    // Each use counts of a macro that makes a whole statement, but not for other processors.
+    let made = "#define ASM asm volatile\n#define WHOLE(x) asm x\n#define ONE(d) asm(V \" %0;\" : \
+                \"+r\"(d))\nvoid f(int a) {\n  ASM(\"vadd.u32.u32.u32 %0, %0, 1;\" : \"+r\"(a));\n  \
+                ASM(\"nop\" : \"=a\"(a)); WHOLE((\"exit;\")); ONE(a); ONE(a);\n}\n";
+    folder.write("made.cu", made);
+    let run = port(&folder, &["--to", "cuda", "made.cu"], "");
+    assert_eq!(
+        (run.status, run.stderr.as_str()),
+        (0, "0 asm statements ported in 1 file; not read: made by macros 3\n")
+    );
     // PTX without types is told, too; the same words for other processors are not.
     let rest = "void f() {\n  asm(\"bar.sync 0;\");\n  asm(\"fence.proxy.async;\");\n  \
                 asm(\"fence.i;\"); asm(\"bars;\");\n}\n";
@@ -188,6 +210,9 @@ fn what_stays_is_told() {
         "cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;",
         "call (%0), _optix_get_launch_index_x, ();",
         "call.uni f;",
+        "call _optix_set_payload, (%0, %0);",
+        ".pragma \\\"nounroll\\\";",
+        ".shared .align 16 .b32 share[4];",
     ] {
         let source = format!("void f(int a) {{\n  asm(\"{left}\" : \"+r\"(a));\n}}\n");
         let run = port(&folder, &["--to", "hip", "-"], &source);

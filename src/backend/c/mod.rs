@@ -59,6 +59,11 @@ impl Header {
         name
     }
 
+    /// The name of the function of an instruction.
+    pub(crate) fn name(&self, instruction: &Instruction) -> String {
+        name::of(instruction, self.semantics, &instruction.lower(self.semantics))
+    }
+
     /// The source words that the function of an instruction takes.
     pub fn parameters(&self, instruction: &Instruction) -> Vec<Input> {
         name::inputs(&instruction.lower(self.semantics))
