@@ -370,11 +370,15 @@ impl Reader<'_, '_> {
     fn function(&mut self, function: &syntax::Function<'_>) -> bool {
         let has_body = function.body().is_some();
         let own = function.name().and_then(|name| within(self.symbols.uses(), name).first());
-        let is_defined = own.and_then(Use::symbol).is_some_and(|own| {
+        // A declaration may export a function that its definition does not.
+        let is_repeated = own.and_then(Use::symbol).is_some_and(|own| {
             let symbol = self.symbols.symbol(own);
-            symbol.kind == SymbolKind::Function && !symbol.body.is_empty()
+            let says = |it: &str| symbol.declaration.text(self.source).contains(it);
+            symbol.kind == SymbolKind::Function
+                && !symbol.body.is_empty()
+                && function.linkage().is_none_or(|it| it == ".extern" || says(it))
         });
-        if !has_body && is_defined {
+        if !has_body && is_repeated {
             return false;
         }
         self.parameters.clear();
@@ -549,6 +553,15 @@ impl Reader<'_, '_> {
             }
             use_.is_some()
         });
+        // The type of an operand of `tex` tells a depth from an offset.
+        if let StatementKind::Instruction(it) = statement.kind()
+            && it.mnemonic().text(source) == "tex"
+        {
+            let symbols = self.symbols;
+            let own = within(symbols.uses(), statement.head_span()).iter();
+            let types = own.filter_map(|it| symbols.symbol(it.symbol()?).ty);
+            types.for_each(|ty| self.shape.push_str(ty.text(source)));
+        }
     }
 
     fn use_at(&self, number: usize) -> Option<Use> {

@@ -374,6 +374,16 @@ impl<'o> Reading<'o> {
             Plain::Opcode(opcode) => opcode.arity(),
             _ => 1,
         };
+        // How ptxas reads other constants as predicates is not known.
+        let is_predicate = |at| {
+            let has_one = word.starts_with("selp.") || word.starts_with("setp.");
+            word.ends_with(".pred") || has_one && at == 3
+        };
+        let is_odd =
+            |(at, it): (usize, &Operand)| matches!(it, Operand::Constant(2..)) && is_predicate(at);
+        if operands.iter().enumerate().any(is_odd) {
+            return None;
+        }
         let is_split = matches!(opcode, Plain::Split | Plain::SplitWord | Plain::Join);
         let has_halves = operands.iter().any(|it| matches!(it, Operand::Halves(..)));
         let fits = operands.len() == arity + 1 && has_halves == is_split;

@@ -363,6 +363,11 @@ fn another_meaning_is_a_difference() {
         (".reg .b32 a; mov.u32 a, %tid.x;", ".reg .b32 a; mov.u32 a, %ntid.x;"),
         (".reg .f32 a; mov.f32 a, 1.5;", ".reg .f32 a; mov.f32 a, 1.25;"),
         (".shared .b32 t[4];", ".shared .b32 t[5];"),
+        // ptxas reads a depth to compare with, or an offset.
+        (
+            ".reg .f32 %f<9>; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
+            ".reg .f32 %f<6>; .reg .s32 %f6; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
+        ),
         // The inner register is not the outer register.
         (
             ".reg .b32 a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; } st.u32 [a], a;",
@@ -381,6 +386,16 @@ fn another_meaning_is_a_difference() {
             assert_eq!(changes[0].kind, ChangeKind::Changed, "{one}\n{two}");
             assert!(kinds(&changes).iter().sum::<usize>() > 0, "{one}\n{two}");
         }
+    }
+    // A declaration exports the function that is defined later.
+    let declared = |linkage: &str| {
+        let own = format!("{linkage}.func f(.reg .b32 x);\n.func f(.reg .b32 x)\n{{\nret;\n}}\n");
+        format!("{}{own}", kernel("ret;"))
+    };
+    assert_eq!(differences(&declared(""), &declared(".extern ")), []);
+    for linkage in [".visible ", ".weak "] {
+        assert_ne!(differences(&declared(""), &declared(linkage)), [], "{linkage}");
+        assert_eq!(differences(&declared(linkage), &declared(linkage)), [], "{linkage}");
     }
 }
 
@@ -2148,6 +2163,13 @@ fn equivalences_by_hand() {
         ("mad.lo.u32 c, a, b, b;", "add.u32 c, a, 1; mul.lo.u32 c, c, b;", tried),
         ("setp.lt.u32 q, a, b; selp.b32 c, a, b, q;", "min.u32 c, a, b;", tried),
         ("vadd.s32.s32.s32.sat c, a, b;", "add.sat.s32 c, a, b;", yes),
+        // Unsigned saturation is another operation, which sm_120 has.
+        ("add.sat.u32 c, a, b;", "add.sat.s32 c, a, b;", no),
+        ("vadd.u32.u32.u32.sat c, a, b;", "add.sat.s32 c, a, b;", no),
+        // ptxas takes any constant but 0 for true, some up to 64 bits.
+        ("selp.b32 c, a, b, 1;", "mov.b32 c, a;", tried),
+        ("selp.b32 c, a, b, 0x100000000;", "mov.b32 c, b;", no),
+        ("mov.pred q, 2; setp.lt.or.u32 q, a, b, !q; selp.b32 c, 1, 2, q;", "mov.b32 c, 1;", no),
         // Either side has a video instruction, and replacements that are not the usual ones.
         (
             "vabsdiff.u32.u32.u32 c, a, b; add.s16x2 d, a, b;",

@@ -16,7 +16,7 @@ fn normal(source: &str) -> String {
 
 /// Statements with one constant in two spellings. For both, ptxas 12.9 and 13.5 make the same code
 /// or the same bytes of a variable.
-pub(crate) const SAME_FLOATS: [(&str, &str); 22] = [
+pub(crate) const SAME_FLOATS: [(&str, &str); 24] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, 0d3ff0000000000000;", "mov.f32 f, 0f3F800000;"),
     ("mov.f32 f, -1.0;", "mov.f32 f, 0fbf800000;"),
@@ -33,6 +33,8 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 22] = [
     ("slct.f64.f32 d, d, d, 0.1;", "slct.f64.f32 d, d, d, 0f3DCCCCCD;"),
     ("slct.f64.f32 d, 0.1, d, f;", "slct.f64.f32 d, 0d3FB999999999999A, d, f;"),
     ("@q slct.ftz.f32.f32 f, 0.1, f, f;", "@q slct.ftz.f32.f32 f, 0f3DCCCCCD, f, f;"),
+    ("set.eq.u32.f32 b, f, 0.1;", "set.eq.u32.f32 b, f, 0f3DCCCCCD;"),
+    ("set.eq.f32.b64 f, p, 0.1;", "set.eq.f32.b64 f, p, 0d3FB999999999999A;"),
     ("red.global.add.f32 [p], 0.1;", "red.global.add.f32 [p], 0f3DCCCCCD;"),
     ("red.global.add.v2.f32 [p], {0.1, f};", "red.global.add.v2.f32 [p], {0d3FB999999999999A, f};"),
     (
@@ -50,7 +52,7 @@ pub(crate) const SAME_FLOATS: [(&str, &str); 22] = [
 ];
 
 /// Statements with two different constants, for which ptxas makes different code.
-pub(crate) const OTHER_FLOATS: [(&str, &str); 11] = [
+pub(crate) const OTHER_FLOATS: [(&str, &str); 12] = [
     ("mov.f32 f, 1.0;", "mov.f32 f, -1.0;"),
     ("mov.f32 f, 0.1;", "mov.f32 f, 0f3DCCCCCC;"),
     ("mov.f32 f, 0.0;", "mov.f32 f, -0.0;"),
@@ -60,6 +62,7 @@ pub(crate) const OTHER_FLOATS: [(&str, &str); 11] = [
     ("cvt.rn.f32.f64 f, 0.1;", "cvt.rn.f32.f64 f, 0f3DCCCCCD;"),
     ("slct.f64.f32 d, 0.1, d, f;", "slct.f64.f32 d, 0d3FB99999A0000000, d, f;"),
     ("slct.b64.f32 p, p, 0.1, f;", "slct.b64.f32 p, p, 0f3DCCCCCD, f;"),
+    ("set.eq.f32.b64 f, p, 0.1;", "set.eq.f32.b64 f, p, 0d3FB99999A0000000;"),
     // ptxas takes the low half of the `.f64` in these.
     ("red.global.add.v2.f32 [p], {0.1, f};", "red.global.add.v2.f32 [p], {0f3DCCCCCD, f};"),
     ("red.global.v2.f32.add [p], {1.0, f};", "red.global.v2.f32.add [p], {0f3F800000, f};"),
@@ -85,6 +88,16 @@ fn floats_have_one_spelling() {
         assert_eq!(form, normal(&form), "{one}");
     }
     for (one, two) in OTHER_FLOATS {
+        assert_ne!(normal(&with_floats(one)), normal(&with_floats(two)), "{one} {two}");
+    }
+    // In these, which need sm_90 or sm_100, ptxas 13.5 takes the low half of the `.f64`, too.
+    for (one, two) in [
+        ("set.eq.bf16.f32 h, f, 0.1;", "set.eq.bf16.f32 h, f, 0f3DCCCCCD;"),
+        (
+            "st.global.v8.f32 [p], {0.1,f,f,f,f,f,f,f};",
+            "st.global.v8.f32 [p], {0f3DCCCCCD,f,f,f,f,f,f,f};",
+        ),
+    ] {
         assert_ne!(normal(&with_floats(one)), normal(&with_floats(two)), "{one} {two}");
     }
     // The type of a `mov` does not apply to the next statement. A comment that is kept stays as it

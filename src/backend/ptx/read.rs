@@ -18,10 +18,10 @@ impl Opcode {
     }
 }
 
-/// What a text has in the places of a form, such as `{ty}`.
+/// What a text has for the placeholders of a form, such as `{ty}`.
 pub(super) struct Places<'t> {
     text: &'t str,
-    /// The name of each place and what stands there. No form has more.
+    /// The name of each placeholder, and its text. No form has more than two.
     found: [(&'static str, &'t str); 2],
 }
 
@@ -45,7 +45,9 @@ impl<'t> Places<'t> {
             }
             let own = rest.chars().next()?;
             let is_sign = |letter| matches!(letter, 'b' | 'u' | 's');
-            let is_type = form[1..].starts_with(|next: char| next.is_ascii_digit());
+            // Saturation depends on the sign.
+            let is_type =
+                form[1..].starts_with(|next: char| next.is_ascii_digit()) && !text.contains(".sat");
             if letter != own && !(is_type && is_sign(letter) && is_sign(own)) {
                 return None;
             }
@@ -63,7 +65,7 @@ impl<'t> Places<'t> {
 
 /// A part of an opcode, as it is read.
 pub(super) trait Read: Sized {
-    /// The part that a place of a text has.
+    /// Reads the text of a placeholder as a part.
     fn read(place: &str, text: &str) -> Option<Self>;
 }
 
@@ -120,6 +122,9 @@ mod tests {
                 }
                 _ => assert_eq!(read, Some(opcode)),
             }
+        }
+        for other in ["add.sat.u32", "sub.sat.u32", "cvt.pack.sat.u8.u32.b32"] {
+            assert_eq!(Opcode::from_text(other), None, "{other}");
         }
         for other in ["add.f32", "mov", "mov.b64", "setp.lt.f32", "ld.global.u32"] {
             assert_eq!(Opcode::from_text(other), None, "{other}");

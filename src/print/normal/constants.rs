@@ -16,7 +16,7 @@ pub(crate) enum FloatType {
 }
 
 impl FloatType {
-    /// The type of a number, by the tokens before it in its statement. With two exceptions, the
+    /// The type of a number, by the tokens before it in its statement. With few exceptions, the
     /// last floating-point type is that of the sources: `cvt.f64.f32`.
     pub(crate) fn after(tokens: &[Token], source: &str) -> FloatType {
         // The type stands near the start; a list of values may be long.
@@ -44,7 +44,13 @@ impl FloatType {
             }
             // ptxas takes the low half of the `.f64`, and rounds nothing.
             "atom" | "red" | "multimem" if has(&[".v2", ".v4", ".v8"]) => FloatType::Other,
-            "st" if has(&[".async"]) => FloatType::Other,
+            "st" if has(&[".async", ".v8"]) => FloatType::Other,
+            "set" if has(&[".bf16"]) => FloatType::Other,
+            // The last type is that of the sources: `set.eq.f32.b64`.
+            "set" => {
+                let modifiers = tokens[start..].iter().take_while(|it| it.kind() == TokenKind::Dot);
+                modifiers.last().and_then(of_word).unwrap_or_default()
+            }
             _ => {
                 let mut words = tokens.iter().rev().filter(|it| it.kind() == TokenKind::Dot);
                 words.find_map(of_word).unwrap_or_default()
