@@ -97,6 +97,9 @@ fn check_previewed(
     {
         return Some((0, Vec::new()));
     }
+    if host == Some(Host::C) && is_wide_without_asm(source) {
+        return Some((0, Vec::new()));
+    }
     if host == Some(Host::Notebook) && preview.unreadable.is_none() {
         return notebook::check(source, options, room);
     }
@@ -375,6 +378,11 @@ fn utf16(source: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether a source in C is UTF-16, as some that only Microsoft's tools read, and has no `asm`.
+pub(crate) fn is_wide_without_asm(source: &str) -> bool {
+    utf16(source).is_some() && memchr::memmem::find(source.as_bytes(), b"a\0s\0m").is_none()
 }
 
 struct Checker<'s, 'o> {

@@ -298,7 +298,7 @@ pub(crate) fn visit_part(
     alone.then_some((diagnostics, version, target))
 }
 
-/// Wants no statement.
+/// A handler that asks for no statement and notes no problem.
 struct Surveyor;
 
 impl<'s> Handler<'s> for Surveyor {

@@ -8,6 +8,8 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
     let (flow, source) = (subject.flow, subject.module.source());
     let blocks = flow.blocks();
     let is_dead = |at: usize| !flow.is_reachable(at) && !blocks[at].instructions.is_empty();
+    // The last statement of an `asm` is not in its text: it reads the outputs.
+    let end = flow.statements().len() - usize::from(subject.module.is_part);
     let mut at = 0;
     while at < blocks.len() {
         let start = at;
@@ -18,9 +20,9 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
             at += 1;
             continue;
         }
-        let range = blocks[start].instructions.start..blocks[at - 1].instructions.end;
+        let range = blocks[start].instructions.start..blocks[at - 1].instructions.end.min(end);
         let statements = &flow.statements()[range];
-        let first = statements[0].span();
+        let Some(first) = statements.first().map(|it| it.span()) else { continue };
         let message = match statements.len() {
             1 => "no path leads to this instruction".to_string(),
             count => format!("no path leads to these {count} instructions"),

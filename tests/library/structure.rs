@@ -342,6 +342,24 @@ fn comments_suppress_them() {
     assert_eq!(unused.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::UnusedSuppression]);
 }
 
+/// Nothing follows an `asm`, though its outputs are read after it.
+#[test]
+fn the_end_of_asm_is_no_unreachable_statement() {
+    let found = |template: &str| {
+        let text = format!("asm(\"{template}\" : \"+r\"(d) : \"r\"(a));");
+        let options = CheckOptions::default()
+            .with_language(Language::Cuda)
+            .with_every_module(true)
+            .with_rules(RuleSet::NONE.with(Code::UnreachableStatement));
+        check(&text, &options).iter().map(|it| it.span.text(&text).to_string()).collect::<Vec<_>>()
+    };
+    for end in ["exit;", "ret;", "trap;", "exit", "l: bra l;"] {
+        assert_eq!(found(&format!("vadd.u32.u32.u32 %0, %1, %1; {end}")), [""; 0], "{end}");
+    }
+    let after = found("exit; vadd.u32.u32.u32 %0, %1, %1; mov.b32 %0, %1;");
+    assert_eq!(after, ["vadd.u32.u32.u32 %0, %1, %1;"]);
+}
+
 fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
     let text = format!("asm(\"{template}\" : {operands});");
     let options = CheckOptions::default().with_language(Language::Cuda);
