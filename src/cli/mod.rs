@@ -240,7 +240,10 @@ pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
             drop(out);
             return match crate::server::run() {
                 Ok(in_order) => u8::from(!in_order).into(),
-                Err(error) => unwritable(&error),
+                Err(error) => {
+                    trouble(&error.to_string());
+                    FAILED.into()
+                }
             };
         }
         Command::Completions { shell } => {

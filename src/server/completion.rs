@@ -16,7 +16,7 @@ use crate::video;
 /// A text that the client may insert at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
-    /// The inserted text. The text of a whole form has places to fill in.
+    /// The inserted text. The text of a whole form is a snippet with placeholders.
     pub(super) text: String,
     /// The text in the list.
     pub(super) label: String,
@@ -214,7 +214,7 @@ fn mnemonics(word: &str) -> Vec<Offer> {
     starting.map(offer).collect()
 }
 
-/// The forms whose mnemonic starts with a word, each as an instruction with places to fill in.
+/// The forms whose mnemonic starts with a word, each as an instruction with placeholders.
 fn forms(word: &str, language: Language) -> impl Iterator<Item = Offer> {
     let starting = Mnemonic::ALL.iter().filter(move |it| it.text().starts_with(word));
     starting.flat_map(move |mnemonic| {

@@ -27,6 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lsp_server::Message;
+use thiserror::Error;
 
 pub use self::state::Server;
 use self::transport::Incoming;
@@ -37,14 +38,25 @@ const WAITING: usize = 256;
 /// How long findings wait after a change: while a user types, the editor asks for completion next.
 const QUIET: Duration = Duration::from_millis(10);
 
+/// Why the server ended early.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// The input could not be read, or is not what a client sends.
+    #[error("cannot read standard input: {0}")]
+    Read(#[source] io::Error),
+    #[error("cannot write: {0}")]
+    Write(#[from] io::Error),
+}
+
 /// Serves a client on standard input and output until it sends `exit` or closes the input. Returns
 /// whether the client sent `shutdown` first.
-pub(crate) fn run() -> io::Result<bool> {
+pub(crate) fn run() -> Result<bool, Failure> {
     let (sender, receiver) = mpsc::sync_channel(WAITING);
     thread::spawn(move || {
         let mut input = BufReader::new(io::stdin().lock());
-        while let Some(incoming) = transport::read(&mut input) {
-            if sender.send(incoming).is_err() {
+        while let Some(incoming) = transport::read(&mut input).transpose() {
+            let is_last = incoming.is_err();
+            if sender.send(incoming).is_err() || is_last {
                 return;
             }
         }
@@ -71,18 +83,17 @@ pub(crate) fn run() -> io::Result<bool> {
 /// The next message. While none waits, findings that are `due` are sent.
 fn next(
     server: &mut Server,
-    waiting: &mut VecDeque<Incoming>,
-    receiver: &Receiver<Incoming>,
+    waiting: &mut VecDeque<io::Result<Incoming>>,
+    receiver: &Receiver<io::Result<Incoming>>,
     due: &mut Option<Instant>,
     send: &mut impl FnMut(Vec<Message>) -> io::Result<()>,
-) -> io::Result<Option<Incoming>> {
+) -> Result<Option<Incoming>, Failure> {
     loop {
         // A request may be cancelled by a message behind it in the queue, so all messages are
         // looked at first.
         while let Ok(incoming) = receiver.try_recv() {
-            match &incoming {
-                Incoming::Message(message) => server.foresee(message),
-                Incoming::Invalid(_) => {}
+            if let Ok(Incoming::Message(message)) = &incoming {
+                server.foresee(message);
             }
             waiting.push_back(incoming);
             if waiting.len() >= WAITING {
@@ -90,7 +101,7 @@ fn next(
             }
         }
         if let Some(incoming) = waiting.pop_front() {
-            return Ok(Some(incoming));
+            return incoming.map(Some).map_err(Failure::Read);
         }
         let incoming = if server.has_news() {
             let until = *due.get_or_insert_with(|| Instant::now() + QUIET);
@@ -105,7 +116,7 @@ fn next(
                 send(server.news())?;
             }
             Ok(incoming) => {
-                if let Incoming::Message(message) = &incoming {
+                if let Ok(Incoming::Message(message)) = &incoming {
                     server.foresee(message);
                 }
                 waiting.push_back(incoming);

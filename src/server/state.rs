@@ -79,7 +79,7 @@ pub(super) struct Client {
     refreshes: bool,
     /// It watches files when the server asks it to.
     watches: bool,
-    /// It inserts texts with places to fill in.
+    /// It inserts snippets: texts with placeholders.
     pub(super) snippets: bool,
 }
 

@@ -17,35 +17,47 @@ pub(super) enum Incoming {
     Invalid(Message),
 }
 
-/// Reads a message; `None` at the end of the stream, or if there is no valid header. Memory
-/// grows with the bytes that arrive, not with the length in the header.
-pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
-    let mut length = None;
-    loop {
-        let mut line = Vec::new();
-        input.take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
-        let line = line.strip_suffix(b"\n")?;
-        let line = str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).ok()?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line.split_once(':')?;
-        if name.eq_ignore_ascii_case("content-length") {
-            length = Some(value.trim().parse::<u64>().ok()?);
-        }
-    }
-    let mut content = input.take(length.filter(|length| *length <= LONGEST)?);
+/// Reads a message; `None` at the end of the stream. Fails if there is no valid header. Memory grows
+/// with the bytes that arrive, not with the length in the header.
+pub(super) fn read(input: &mut impl BufRead) -> io::Result<Option<Incoming>> {
+    let Some(length) = length(input)? else { return Ok(None) };
+    let mut content = input.take(length);
     // The message is parsed as it arrives, so that a large text is not in memory twice.
     let value = serde_json::from_reader(&mut content);
     // If the input is no message, its rest is skipped.
-    let read = io::copy(&mut content, &mut io::sink());
-    if read.is_err() || content.limit() > 0 {
-        return None;
+    io::copy(&mut content, &mut io::sink())?;
+    if content.limit() > 0 {
+        return Ok(None);
     }
-    Some(match value.and_then(message) {
+    Ok(Some(match value.and_then(message) {
         Ok(message) => Incoming::Message(message),
         Err(error) => Incoming::Invalid(refusal(&error)),
-    })
+    }))
+}
+
+/// The length of the next message, in bytes, from its header; `None` at the end of the stream.
+fn length(input: &mut impl BufRead) -> io::Result<Option<u64>> {
+    let invalid = || {
+        let message = "no header with a valid `Content-Length`; editors start this command";
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    };
+    let mut length = None;
+    loop {
+        let mut line = Vec::new();
+        input.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+        let Some(rest) = line.strip_suffix(b"\n") else {
+            return if line.len() as u64 == LONGEST_LINE { Err(invalid()) } else { Ok(None) };
+        };
+        let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
+        if rest.is_empty() {
+            return length.filter(|length| *length <= LONGEST).map(Some).ok_or_else(invalid);
+        }
+        let field = str::from_utf8(rest).ok().and_then(|rest| rest.split_once(':'));
+        let (name, value) = field.ok_or_else(invalid)?;
+        if name.eq_ignore_ascii_case("content-length") {
+            length = Some(value.trim().parse::<u64>().map_err(|_| invalid())?);
+        }
+    }
 }
 
 /// A value as a message. The text of a document is moved; deserializing a [`Message`] would copy

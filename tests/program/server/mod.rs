@@ -672,19 +672,22 @@ fn wrong_messages_are_refused() {
     assert_eq!(client.hover(&uri, u32::MAX, u32::MAX), "");
     assert_eq!(client.end(), 0);
 
-    // The server ends if its input ends or has no valid header.
-    for bytes in [
-        &b""[..],
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"Content-Length: 99999999999999\r\n\r\n{",
-        b"Content-Length: 100\r\n\r\n{",
-        &b"x".repeat(100_000),
+    // The server ends if its input ends, or has no valid header.
+    let no_header = "vptx: cannot read standard input: no header with a valid `Content-Length`";
+    for (bytes, status, said) in [
+        (&b""[..], 1, ""),
+        (b"Content-Length: 100", 1, ""),
+        (b"Content-Length: 100\r\n\r\n{", 1, ""),
+        (b"\n", 2, no_header),
+        (b"GET / HTTP/1.1\r\n\r\n", 2, no_header),
+        (b"Accept: */*\r\n\r\n", 2, no_header),
+        (b"Content-Length: -1\r\n\r\n", 2, no_header),
+        (b"Content-Length: 99999999999999\r\n\r\n{", 2, no_header),
+        (&b"x".repeat(100_000), 2, no_header),
     ] {
-        let mut client = Client::silent(&folder.0);
-        client.send_bytes(bytes);
-        drop(client.child.stdin.take());
-        assert_eq!(client.receive(), None);
-        assert_eq!(client.child.wait().unwrap().code(), Some(1));
+        let run = vptx_in(&folder.0, &["server"], bytes);
+        assert_eq!((run.status, &*run.stdout), (status, ""), "{bytes:?}");
+        assert!(run.stderr.starts_with(said) && run.stderr.is_empty() == said.is_empty());
     }
 }
 
