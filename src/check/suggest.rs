@@ -208,7 +208,9 @@ fn expected(name: &str) -> Option<String> {
         "vsel" => "to compare, write `vset`; to choose, `selp` or `slct`".into(),
         "vsrl" | "vlsr" => "to fill with 0, write `vshr` with source type `.u32`".into(),
         "vsra" | "vasr" => "to fill with the sign, write `vshr` with source type `.s32`".into(),
-        "vhaddu" if simd => "no video instruction rounds averages down; `vavrg` rounds up".into(),
+        "vhaddu" if simd => {
+            "no video instruction rounds unsigned averages down; `vavrg` rounds them up".into()
+        }
         _ => return None,
     })
 }
@@ -385,6 +387,8 @@ mod tests {
             let advice = advice(name).unwrap_or_default();
             assert!(advice.contains(part), "{name}: {advice}");
         }
+        // Without a sum, `z` may have any value.
+        assert!(!advice("__vmaxs2").unwrap_or_default().contains("= 0"));
         for none in ["vadd4x", "vsad8", "__vfoo4", "vote", "add"] {
             assert_eq!(advice(none), None, "{none}");
         }

@@ -61,10 +61,11 @@ does so for the file. --add-ignore writes such comments.
 Codes in another form, such as `ignore V501`, are understood; V802 reports them.
 
 Settings are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder). The command line overrides them:
+it (for -, the current folder or that of --stdin-filename). The command line
+overrides them:
 
   [extension]
-  inc = \"cuda\"               # as --extension inc=cuda
+  tpl = \"cuda\"               # as --extension tpl=cuda
 
   [check]
   dialect = \"documented\"
@@ -224,7 +225,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum)]
     language: Option<Language>,
 
-    /// Read files with this ending as this language, such as inc=cuda
+    /// Read files with this ending as this language, such as tpl=cuda
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
     extension: Vec<Extension>,
 

@@ -42,8 +42,8 @@ A line of more than 64 KiB, or with a fourth value, is malformed. The text is
 UTF-8, or UTF-16 with a byte order mark.
 
 --format svg draws the instruction with its values: the parts of its sources,
-what each lane reads and computes, and the result. Semantics that differ are
-drawn one below the other:
+what each lane reads and computes, and the result. With --semantics all, those
+that differ are drawn one below the other:
   vptx eval 'vmin4.s32.u32.s32 d, a.b7531, b, c;' a=1 b=2 --format svg > d.svg
 
 --format json prints one object a line, with the fields line (null without

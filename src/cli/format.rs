@@ -35,8 +35,8 @@ All white space and line breaks follow one style. Video instructions are written
 as in the manual: modifiers are in its order, and nothing is written twice.
 Default selectors and masks, ignored third sources, and minus signs that cancel
 are removed. No other token changes, and the text assembles to the same machine
-code. A file with errors in its structure or in video instructions is reported
-and not changed.
+code. A file with errors in its structure, or in the syntax of a video
+instruction, is reported and not changed.
 
 From a comment `// vptx: fmt off` between statements to `// vptx: fmt on`, or to
 the end of the file, the text is not changed. Statements on one line with a
@@ -44,8 +44,9 @@ comment `// vptx: ignore[...]`, or together on the line below it, stay on one
 line as they are. A spelling whose finding is suppressed stays, too.
 
 Options are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder). Files under `exclude` in [check] are skipped
-unless the command line names them. All options and their defaults:
+it (for -, the current folder or that of --stdin-filename). Files under `exclude`
+in [check] are skipped unless the command line names them. All options and their
+defaults:
 
   [extension]
   txt = \"ptx\"                # as --extension txt=ptx

@@ -562,7 +562,7 @@ impl Notice<'_> {
         }
         let reasons = [
             (rewriting.kept, format!("nothing is cheaper{target}")),
-            (rewriting.unmeasured, format!("of unknown cost{target}; --all rewrites all the same")),
+            (rewriting.unmeasured, format!("of unknown cost{target}; --all rewrites anyway")),
             (
                 rewriting.unavailable,
                 "the .target or .version is too old for the ordinary PTX".into(),

@@ -84,7 +84,7 @@ struct Place {
     column: usize,
 }
 
-/// A text that is no place.
+/// The error for a text that is not a line and a column.
 #[derive(Debug, Error)]
 #[error("write a line and a column from 1, such as `12:5`")]
 struct InvalidPlace;

@@ -1,6 +1,6 @@
 //! V910 in operands of ordinary instructions: selectors that only video instructions have, parts of
-//! registers that are no vectors, and results in a form that the opcode does not have or in place
-//! of sources.
+//! registers that are no vectors, and results in a form that the opcode does not have, or where
+//! sources belong.
 
 use super::structure::{ModuleSubject, is_in_video};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
@@ -30,8 +30,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether the last of some tokens may stand behind a selector, a `_` or the first of two operands
-/// with `|`, or before the third operand of a call. Few do.
+/// Whether the last token may stand behind a selector, a `_` or the first of two operands with `|`,
+/// or before the third operand of a call. This is seldom so.
 fn may_be_wrong(source: &str, tokens: &[Token]) -> bool {
     let [.., first, second, third, before, end] = tokens else { return false };
     let is_name = |token: &Token| token.kind() == TokenKind::Ident;
@@ -91,7 +91,7 @@ fn other_result(source: &str, mnemonic: &str, operand: &Operand<'_>) -> Option<D
         Diagnostic::new(Code::MalformedStatement, operand.span(), message).label(label)
     };
     let no_pair = || {
-        found(format!("`{mnemonic}` takes no two operands with `|`"), "expected one operand").help(
+        found(format!("`{mnemonic}` has only one result: no `|`"), "expected one operand").help(
             "only `setp`, `lop3`, `shfl`, `match`, `elect`, `tex` and `tld4` have two results",
         )
     };

@@ -43,7 +43,7 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
                 Convention::Rust => ("Rust", "{0}"),
                 Convention::Mlir => ("the templates of MLIR", "$0"),
             };
-            let help = format!("{language} have `{own}` for operand 0");
+            let help = format!("operand 0 is `{own}` in {language}");
             let placeholder = asm.operands.get(number).map(|it| it.placeholder.as_str());
             let edit = placeholder.and_then(|it| asm.source_edit(subject.source, token.span(), it));
             let diagnostic = diagnostic.help(help);
@@ -83,7 +83,7 @@ fn modified(subject: &AsmSubject<'_, '_>, word: &str, span: Span) -> Diagnostic 
     let message = format!("the compiler reads `{word}` as an operand with the modifier `{letter}`");
     let diagnostic = Diagnostic::new(Code::MissingAsmOperand, subject.place(span), message)
         .label("not the register of this name")
-        .help(format!("an `asm` with operands has `%{word}` for the register `{word}`"));
+        .help(format!("in an `asm` with operands, write `%{word}` for the register `{word}`"));
     // All such words of the `asm`; in a macro, none has a place of its own.
     let words = text
         .match_indices('%')

@@ -124,8 +124,8 @@ macro_rules! prose {
             "\
 Works on ",
             $lanes,
-            " at once. A selector names, for each lane and with
-lane 0 last, ",
+            " at once. For each lane, lane 0 last, a selector
+says ",
             $which,
             " of the pair `{b, a}` is taken: ",
             $those,
@@ -145,8 +145,7 @@ the other lanes come from `c`. With `.add`, `d` is `c` plus the sum of the exact
 results of the lanes in the mask. `.sat` and `.add` exclude each other, and `c`
 is always required. ",
             $avrg,
-            " rounds halves away from zero if the sum is zero or more,
-and towards minus infinity if it is negative.
+            " rounds halves away from zero.
 "
         )
     };

@@ -131,6 +131,7 @@ fn texts_that_a_program_completes_are_not_judged() {
         (c, format!("fmt::format(R\"({})\", arch);", filled("{}"))),
         (c, format!("auto ptx = R\"({})\";", filled("$arch"))),
         (c, format!("auto ptx = R\"({})\";", filled("@ARCH@"))),
+        (Language::Python, format!("ptx = \"\"\"{}\"\"\"\n", filled("%(arch)s"))),
         (c, format!("auto ptx = R\"({half})\"; ptx += rest;")),
         (c, format!("auto ptx = std::string(R\"({lines})\") + more;")),
         (c, format!("out << R\"({lines})\" << more;")),

@@ -1884,6 +1884,12 @@ fn only_regular_files_are_headers() {
     assert!(run.stdout.starts_with("src/a.cu:9:1: error[V101]: "), "{}", run.transcript());
 }
 
+#[test]
+fn what_has_no_fix_does_not_count_as_fixable() {
+    let run = vptx(&["check", "--isolated", "-"], "vset.u32.u32 d, a, b;\n");
+    assert!(run.stdout.ends_with("\n1 error in 1 video instruction of 1 file\n"), "{}", run.stdout);
+}
+
 /// Findings of the baseline are neither counted nor fixed, except with `--fix-known`.
 #[test]
 fn a_baseline_is_left_alone() {

@@ -194,7 +194,7 @@ fn directories_are_compared_file_by_file() {
         folder.write(&format!("two/{name}.ptx"), text + function);
     }
     let run = vptx_in(&folder.0, &["diff", "one", "two"], b"");
-    let total = "2 of 2 texts differ, 1 only in the old side, 1 only in the new side; \
+    let total = "2 of 2 texts differ, 1 only on the old side, 1 only on the new side; \
                  2 functions added: 6 statements added, 0 removed\n";
     assert_eq!(run.stderr, total);
 }
@@ -329,7 +329,7 @@ fn releases_differ_in_targets_and_hashes() {
     assert_eq!(run.status, 1);
     assert!(run.stdout.contains("-.target sm_90\n+.target sm_120\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("_INTERNAL_"), "{}", run.stdout);
-    assert!(run.stdout.contains("only in the old side: one/libx.so.1!1.sm_90.ptx"));
+    assert!(run.stdout.contains("only on the old side: one/libx.so.1!1.sm_90.ptx"));
 }
 
 #[test]

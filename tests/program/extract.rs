@@ -35,6 +35,9 @@ fn texts_are_listed() {
     -- stderr --
     3 PTX texts in 2 fat binaries; 1 image of machine code skipped
     ");
+    let one = library(&[fat_binary(&[plain(75, &text(1))])]);
+    let one = vptx_in(&folder.0, &["extract", "--list", "-"], &one);
+    assert_eq!(one.stderr, "1 PTX text in 1 fat binary\n");
     let run = vptx_in(&folder.0, &["extract", "--list", "--format", "json", "libx.so.1"], b"");
     let lines: Vec<Value> =
         run.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
@@ -44,6 +47,39 @@ fn texts_are_listed() {
     assert_eq!(lines[2]["bytes"].as_u64(), Some(text(3).len() as u64));
     let from_stdin = vptx_in(&folder.0, &["extract", "--list", "-q", "-"], &sample());
     assert!(from_stdin.stdout.contains("<stdin>!1.sm_75.ptx"), "{}", from_stdin.stdout);
+}
+
+/// A text is longer than what is read at once.
+#[test]
+fn long_texts_are_whole() {
+    let long = format!(".version 8.0\n.target sm_80\n{}", "// a line of a text\n".repeat(200_000));
+    let library = [b"\x7fELF\0\0", long.as_bytes(), b"\0\0rest"].concat();
+    let run = vptx_in(
+        &Folder::new("extract-long").0,
+        &["extract", "--image", "1.sm_80.ptx", "-"],
+        &library,
+    );
+    assert!(run.stdout == long, "{} bytes of {}: {}", run.stdout.len(), long.len(), run.stderr);
+}
+
+#[test]
+fn encrypted_members_are_told() {
+    let mut archive = zip(&[("a.so", &sample()), ("b.so", &sample())]);
+    // The flags of the first member, in its own header and in the directory.
+    for (signature, flags) in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)] {
+        let at = archive.windows(4).position(|it| it == signature).expect("a header");
+        archive[at + flags] |= 1;
+    }
+    let folder = Folder::new("extract-encrypted");
+    fs::write(folder.0.join("k.zip"), archive).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "--list", "k.zip"], b"");
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.contains("k.zip!a.so") && run.stderr.contains("it is encrypted"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.stdout.matches("k.zip!b.so").count(), 3, "{}", run.stdout);
 }
 
 /// On a terminal, both outputs go to the same place.

@@ -126,6 +126,19 @@ fn pictures_of_many_branches_stay_narrow() {
     assert_eq!(width(9), width(2));
 }
 
+/// The name of a function fits, too.
+#[test]
+fn pictures_of_long_names_are_wide() {
+    let width = |name: &str| -> f64 {
+        let text = format!(".func {name}() {{ ret; }}\n");
+        let svg = vptx(&["tree", "--flow", "svg", "-"], &text).stdout;
+        let document = roxmltree::Document::parse(&svg).expect("XML");
+        document.root_element().attribute("width").and_then(|it| it.parse().ok()).expect("a width")
+    };
+    let growth = width(&"f".repeat(60)) - width(&"f".repeat(50));
+    assert!((60.0..100.0).contains(&growth), "{growth}");
+}
+
 #[test]
 fn only_instructions_are_drawn() {
     let text = "vmin4.s32.u32.s32 d, a, b, c";

@@ -423,7 +423,7 @@ fn the_summary_says_why_instructions_stay() {
     assert_eq!(
         said(&module("8.0", "sm_72", rewritten)),
         "0 of 1 video instruction rewritten; 1 stays: of unknown cost on sm_72; --all \
-         rewrites all the same\n"
+         rewrites anyway\n"
     );
 }
 

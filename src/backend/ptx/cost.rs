@@ -157,8 +157,8 @@ impl Instruction {
     }
 }
 
-/// Of texts separated by semicolons: the last text up to a place, empty texts not counted, and the
-/// last place up to this place that exists.
+/// In a list separated by semicolons: the last text that is not empty at this index or before it,
+/// and the last index that the list has up to this one.
 fn last_of(texts: &str, place: usize) -> Option<(&str, usize)> {
     let ends = memchr::memchr_iter(b';', texts.as_bytes()).chain([texts.len()]);
     let (mut start, mut found, mut last) = (0, None, 0);

@@ -39,20 +39,17 @@ impl Outlet {
         }
     }
 
-    /// Writes the text and clears it.
-    pub(super) fn take(
+    pub(super) fn write(
         &mut self,
-        text: &mut Vec<u8>,
+        text: &[u8],
         out: &mut Output,
         errors: &mut impl Write,
     ) -> io::Result<()> {
         match self {
-            Outlet::Stream => out.stream.write_all(text)?,
-            Outlet::Errors => errors.write_all(text)?,
-            Outlet::File { report, .. } => report.write_all(text)?,
+            Outlet::Stream => out.stream.write_all(text),
+            Outlet::Errors => errors.write_all(text),
+            Outlet::File { report, .. } => report.write_all(text),
         }
-        text.clear();
-        Ok(())
     }
 
     /// Ends the report. A file is written now.

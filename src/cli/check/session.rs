@@ -147,7 +147,7 @@ impl<E: Write> Session<'_, E> {
         if is_clean && self.arguments.reports() {
             let mut text = Vec::new();
             self.reporter.clean(&mut text, &checked.name)?;
-            self.outlet.take(&mut text, self.out, &mut self.errors)?;
+            self.outlet.write(&text, self.out, &mut self.errors)?;
         }
         self.paths.extend(checked.path);
         Ok(())
@@ -174,7 +174,7 @@ impl<E: Write> Session<'_, E> {
         let file = FileReport { path: &checked.name, source, diagnostics: &found };
         self.reporter.file(&mut text, &file)?;
         // The stream is line-buffered. This text goes out in one piece.
-        self.outlet.take(&mut text, self.out, &mut self.errors)?;
+        self.outlet.write(&text, self.out, &mut self.errors)?;
         Ok(true)
     }
 
@@ -205,7 +205,7 @@ impl<E: Write> Session<'_, E> {
         if self.arguments.statistics {
             self.totals.statistics(self.arguments.format, &mut text)?;
         }
-        self.outlet.take(&mut text, self.out, &mut self.errors)?;
+        self.outlet.write(&text, self.out, &mut self.errors)?;
         match mem::replace(&mut self.outlet, Outlet::Stream).close() {
             Ok(()) => Ok(()),
             Err(message) => self.trouble(&message),

@@ -85,7 +85,7 @@ pub(super) fn counts(compared: &Compared<'_>, rows: &[Counts], look: Look) -> St
 /// The line about a text that only one side has.
 pub(super) fn only(label: &str, is_old: bool, look: Look) -> String {
     let side = if is_old { "old" } else { "new" };
-    styled(BOLD, &format!("only in the {side} side: {label}"), look)
+    styled(BOLD, &format!("only on the {side} side: {label}"), look)
 }
 
 /// A line that says something about a text.

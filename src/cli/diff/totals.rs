@@ -85,16 +85,16 @@ impl AddAssign<&Totals> for Totals {
 }
 
 impl fmt::Display for Totals {
-    /// `3 of 12 texts differ, 1 only in the new side; 5 functions changed, 1 added: ...`
+    /// `3 of 12 texts differ, 1 only on the new side; 5 functions changed, 1 added: ...`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         if self.texts != 1 || self.only_old + self.only_new > 0 {
             write!(f, "{} of {} text{} differ", self.different, self.texts, plural(self.texts))?;
             if self.only_old > 0 {
-                write!(f, ", {} only in the old side", self.only_old)?;
+                write!(f, ", {} only on the old side", self.only_old)?;
             }
             if self.only_new > 0 {
-                write!(f, ", {} only in the new side", self.only_new)?;
+                write!(f, ", {} only on the new side", self.only_new)?;
             }
             f.write_str("; ")?;
         }
