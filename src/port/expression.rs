@@ -31,69 +31,88 @@ const EFFECTS: [&str; 8] =
 
 /// The macros without parameters that a source defines.
 #[derive(Default)]
-pub(super) struct Definitions<'s> {
-    /// The texts of each name: a condition may choose one of several.
-    texts: Map<&'s str, Vec<&'s str>>,
+pub(super) struct Definitions<'s>(Map<&'s str, Definition>);
+
+/// What holds for any text of a macro: a condition may choose one of several.
+struct Definition {
+    /// Also if it uses a macro that may have effects.
+    may_have_effects: bool,
+    is_plain: bool,
 }
 
 impl<'s> Definitions<'s> {
-    /// How many macros may be inside of each other.
-    const DEEPEST: usize = 8;
-
     pub(super) fn new(source: &'s str, directives: &[Directive<'s>]) -> Definitions<'s> {
-        let mut texts: Map<_, Vec<_>> = Map::default();
+        let mut texts: Vec<(&str, &str)> = Vec::new();
         for directive in directives.iter().filter(|it| it.name == "define") {
             let text = directive.span.text(source);
             let text = text.split_once("define").map_or("", |(_, rest)| rest).trim();
             let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
             let (name, text) = text.split_at(end);
             if !text.starts_with('(') {
-                texts.entry(name).or_default().push(text);
+                texts.push((name, text.trim()));
             }
         }
-        Definitions { texts }
+        let mut all: Map<&str, Definition> = Map::default();
+        for (name, text) in &texts {
+            let new = Definition { may_have_effects: false, is_plain: true };
+            all.entry(name).or_insert(new).is_plain &= is_plain(text);
+        }
+        let mut users: Map<&str, Vec<&str>> = Map::default();
+        for (name, text) in &texts {
+            for word in words(text).filter(|word| all.contains_key(word)) {
+                users.entry(word).or_default().push(name);
+            }
+        }
+        let own = texts.iter().filter(|(_, text)| has_own_effects(text));
+        let mut waiting: Vec<&str> = own.map(|(name, _)| *name).collect();
+        while let Some(name) = waiting.pop() {
+            let Some(definition) = all.get_mut(name) else { continue };
+            if !std::mem::replace(&mut definition.may_have_effects, true) {
+                waiting.extend(users.get(name).into_iter().flatten());
+            }
+        }
+        Definitions(all)
+    }
+
+    fn used(&self, expression: &str) -> impl Iterator<Item = &Definition> {
+        words(expression).filter_map(|word| self.0.get(word))
     }
 
     /// Whether the number and the order of the evaluations of an expression matter.
     ///
     /// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
     pub(super) fn may_have_effects(&self, expression: &str) -> bool {
-        self.has_effects(expression, 0)
-    }
-
-    fn has_effects(&self, expression: &str, depth: usize) -> bool {
-        let mut words = CallFinder::default();
-        pieces(expression).any(|piece| match piece {
-            Piece::Code(code) => {
-                let inner =
-                    |text| depth == Definitions::DEEPEST || self.has_effects(text, depth + 1);
-                let defined = |word| self.texts.get(word).into_iter().flatten().copied();
-                words.read(code) || code.split(|c| !is_part(c)).flat_map(defined).any(inner)
-            }
-            Piece::Comment => false,
-            Piece::Literal => {
-                words.before = Before::Value;
-                false
-            }
-        })
+        has_own_effects(expression) || self.used(expression).any(|it| it.may_have_effects)
     }
 
     /// Whether an expression can stand before `=` as it is: names, members, elements, and what
     /// pointers point to.
     pub(super) fn is_plain(&self, expression: &str) -> bool {
-        let is_whole = |text: &&str| is_plain(text.trim());
-        let defined = |word| self.texts.get(word).into_iter().flatten();
-        is_plain(expression)
-            && expression.split(|c| !is_part(c)).flat_map(defined).all(|text| is_whole(text))
+        is_plain(expression) && self.used(expression).all(|it| it.is_plain)
     }
 
     /// Whether an expression is a name, or a member of what a name stands for.
     pub(super) fn is_member(&self, expression: &str) -> bool {
-        expression.split('.').all(|it| {
-            it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-                && !self.texts.contains_key(it)
-        })
+        let is_name = |it: &str| it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        expression.split('.').all(is_name) && self.used(expression).next().is_none()
     }
+}
+
+/// Whether an expression may have effects, apart from those of macros.
+fn has_own_effects(expression: &str) -> bool {
+    let mut words = CallFinder::default();
+    pieces(expression).any(|piece| match piece {
+        Piece::Code(code) => words.read(code),
+        Piece::Comment => false,
+        Piece::Literal => {
+            words.before = Before::Value;
+            false
+        }
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_part(c)).filter(|word| !word.is_empty())
 }
 
 fn is_part(c: char) -> bool {
@@ -237,7 +256,7 @@ mod tests {
     use super::*;
 
     fn defined() -> Definitions<'static> {
-        let source = "#define POP *p++\n# define LAST POP\n#define AGAIN AGAIN\n\
+        let source = "#define POP *p++\n# define LAST POP\n#define AGAIN OTHER\n#define OTHER AGAIN\n\
                       #if A\n#define WIDTH 4\n#else\n#define WIDTH (8)\n#endif\n\
                       #define PLACE v[1].x\n#define EITHER c ? a : b\n";
         Definitions::new(source, &crate::embed::directives(source))
@@ -265,6 +284,7 @@ mod tests {
             "static_cast<unsigned>(a)",
             "newest + throws",
             "WIDTH",
+            "AGAIN",
         ] {
             assert!(!definitions.may_have_effects(pure), "{pure}");
         }
@@ -290,7 +310,6 @@ mod tests {
             "(new T)->x",
             "POP",
             "(a + LAST)",
-            "AGAIN",
         ] {
             assert!(definitions.may_have_effects(effect), "{effect}");
         }
