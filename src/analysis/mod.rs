@@ -97,7 +97,7 @@ fn check_previewed(
     {
         return Some((0, Vec::new()));
     }
-    if host == Some(Host::C) && is_wide_without_asm(source) {
+    if host == Some(Host::C) && is_wide_without_ptx(source) {
         return Some((0, Vec::new()));
     }
     if host == Some(Host::Notebook) && preview.unreadable.is_none() {
@@ -380,9 +380,10 @@ fn utf16(source: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a source in C is UTF-16, as some that only Microsoft's tools read, and has no `asm`.
-pub(crate) fn is_wide_without_asm(source: &str) -> bool {
-    utf16(source).is_some() && memchr::memmem::find(source.as_bytes(), b"a\0s\0m").is_none()
+/// Whether a source in C is UTF-16, as some that only Microsoft's tools read, and has no PTX.
+pub(crate) fn is_wide_without_ptx(source: &str) -> bool {
+    let has = |text: &[u8]| memchr::memmem::find(source.as_bytes(), text).is_some();
+    utf16(source).is_some() && !has(b"a\0s\0m") && !has(b".\0v\0e\0r\0s\0i\0o\0n")
 }
 
 struct Checker<'s, 'o> {

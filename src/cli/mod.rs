@@ -241,7 +241,7 @@ pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
             return match crate::server::run() {
                 Ok(in_order) => u8::from(!in_order).into(),
                 Err(error) => {
-                    trouble(&error.to_string());
+                    trouble(&error);
                     FAILED.into()
                 }
             };

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::eval::one_semantics;
 use super::inputs::{Inputs, Wanted};
 use super::{FAILED, Output, by_count, errors, plain_output, trouble};
-use crate::analysis::{is_wide_without_asm, unreadable};
+use crate::analysis::{is_wide_without_ptx, unreadable};
 use crate::backend::c::Header;
 use crate::check::Language;
 use crate::cli::error::CommandError;
@@ -297,7 +297,7 @@ fn read(
         }
     }
     let mut source = decoded(&bytes);
-    if is_module || is_wide_without_asm(&source) {
+    if is_module || is_wide_without_ptx(&source) {
         source = "".into();
     }
     if let Some(why) = unreadable(&source) {

@@ -373,7 +373,10 @@ impl Reader<'_, '_> {
         // A declaration may export a function that its definition does not.
         let is_repeated = own.and_then(Use::symbol).is_some_and(|own| {
             let symbol = self.symbols.symbol(own);
-            let says = |it: &str| symbol.declaration.text(self.source).contains(it);
+            let head = symbol.declaration.text(self.source).as_bytes();
+            // It stands before `.func` or `.entry`.
+            let head = &head[..head.len().min(256)];
+            let says = |it: &str| memchr::memmem::find(head, it.as_bytes()).is_some();
             symbol.kind == SymbolKind::Function
                 && !symbol.body.is_empty()
                 && function.linkage().is_none_or(|it| it == ".extern" || says(it))
@@ -553,12 +556,14 @@ impl Reader<'_, '_> {
             }
             use_.is_some()
         });
-        // The type of an operand of `tex` tells a depth from an offset.
+        // The type of the last operand of `tex` tells a depth from an offset.
         if let StatementKind::Instruction(it) = statement.kind()
             && it.mnemonic().text(source) == "tex"
         {
             let symbols = self.symbols;
+            let close = tokens.iter().rfind(|it| it.is(b']')).map_or(u32::MAX, |it| it.span().end);
             let own = within(symbols.uses(), statement.head_span()).iter();
+            let own = own.filter(|it| it.span().start >= close);
             let types = own.filter_map(|it| symbols.symbol(it.symbol()?).ty);
             types.for_each(|ty| self.shape.push_str(ty.text(source)));
         }

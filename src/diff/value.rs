@@ -374,7 +374,7 @@ impl<'o> Reading<'o> {
             Plain::Opcode(opcode) => opcode.arity(),
             _ => 1,
         };
-        // How ptxas reads other constants as predicates is not known.
+        // ptxas takes other constants than 0 for true, but of some only the low 32 bits.
         let is_predicate = |at| {
             let has_one = word.starts_with("selp.") || word.starts_with("setp.");
             word.ends_with(".pred") || has_one && at == 3

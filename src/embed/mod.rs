@@ -193,15 +193,15 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
 /// A Python string that stands alone as a statement is a comment. Strings of Rust, and raw
 /// strings of C, count if they are plainly CUDA: with `__global__`, `__device__`, `__kernel` or
 /// `extern`.
-/// Inside string literals, a statement is left out if its template has a place to fill in, such
-/// as `{name}`, `%(name)s`, `${name}` or `@name@`.
+/// Inside string literals, a statement is left out if its template has a placeholder, such as
+/// `{name}`, `%(name)s`, `${name}` or `@name@`, or if its operands are `%%0` and the like.
 pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
-    read(source, None, host, MacroUses::Ignored, |_| true).0
+    read(source, None, host, MacroUses::Ignored, &|_| true).0
 }
 
 /// The statements that [`statements_in`] leaves out, in order.
 pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
-    sorted(read(source, None, host, MacroUses::Counted, |_| true).1)
+    sorted(read(source, None, host, MacroUses::Counted, &|_| true).1)
 }
 
 /// The statements that a check leaves out, in order.
@@ -217,7 +217,7 @@ pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec
         return sorted(cells.iter().flat_map::<Vec<_>, _>(unread).collect());
     }
     let joined = headers.and_then(|find| Joined::new(source, find));
-    let mut skipped = read(source, joined.as_ref(), host, MacroUses::Read, |_| true).1;
+    let mut skipped = read(source, joined.as_ref(), host, MacroUses::Read, &|_| true).1;
     skipped.append(&mut strings::read(source, host).1);
     sorted(skipped)
 }
@@ -238,7 +238,7 @@ pub(crate) fn statements_with<'s>(
     initial: Option<u8>,
 ) -> Vec<Asm<'s>> {
     let may_start = |text: &str| initial.is_none_or(|letter| may_start(text.as_bytes(), letter));
-    read(source, headers, host, MacroUses::Read, may_start).0
+    read(source, headers, host, MacroUses::Read, &may_start).0
 }
 
 /// The comments of a source, in order, with those of CUDA sources inside it.
@@ -331,7 +331,7 @@ fn read<'s>(
     headers: Option<&'s Joined>,
     host: Host,
     uses: MacroUses,
-    wanted: impl Fn(&str) -> bool,
+    wanted: &dyn Fn(&str) -> bool,
 ) -> (Vec<Asm<'s>>, Vec<Skipped>) {
     let (found, skipped) = (Vec::new(), Vec::new());
     let part = Span::new(0, source.len() as u32);
@@ -360,7 +360,7 @@ enum MacroUses {
     Read,
 }
 
-struct Reading<'s, W> {
+struct Reading<'s, 'w> {
     /// The source, followed by its headers.
     source: &'s str,
     /// The span of the source without its headers.
@@ -368,12 +368,12 @@ struct Reading<'s, W> {
     headers: Option<&'s Joined>,
     host: Host,
     uses: MacroUses,
-    wanted: W,
+    wanted: &'w dyn Fn(&str) -> bool,
     found: Vec<Asm<'s>>,
     skipped: Vec<Skipped>,
 }
 
-impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
+impl<'s> Reading<'s, '_> {
     fn skip(&mut self, span: Span, reason: SkipReason) {
         self.skipped.push(Skipped { span, reason });
     }
@@ -763,7 +763,7 @@ fn unknown_operand<'s>(span: Span) -> AsmOperand<'s> {
     AsmOperand::new(None, String::new(), span, true)
 }
 
-/// Whether a text in a literal of another language has a place that a program fills in.
+/// Whether a text in a literal of another language has a placeholder that a program fills in.
 fn is_template(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();

@@ -283,8 +283,8 @@ pub(crate) struct Directive<'s> {
     pub(crate) is_between: bool,
 }
 
-/// The directives of a source, in order. After `#else` and the like, as many braces are open as
-/// before the `#if`.
+/// The directives of a source, in order. After `#else` and the like, as many braces and parentheses
+/// are open as before the `#if`.
 pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
     const STARTS: [bool; 256] = table(b"\"'/#{}()\n");
     let mut cursor = Cursor::new(source);
@@ -313,10 +313,11 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
                 cursor.trivia(false);
                 let name = cursor.word();
                 match name {
-                    "if" | "ifdef" | "ifndef" => conditions.push(depth),
+                    "if" | "ifdef" | "ifndef" => conditions.push((depth, parentheses)),
                     "endif" => _ = conditions.pop(),
                     "else" | "elif" | "elifdef" | "elifndef" => {
-                        depth = conditions.last().copied().unwrap_or(depth);
+                        let before = conditions.last().copied();
+                        (depth, parentheses) = before.unwrap_or((depth, parentheses));
                     }
                     _ => {}
                 }
@@ -493,7 +494,12 @@ impl<'s> Cursor<'s> {
         let alone = !before.last().is_some_and(|&byte| is_name(byte) || byte == b'.')
             && !self.bytes.get(after).is_some_and(|&byte| is_name(byte));
         // `#define asm(x)`
-        let is_defined = || before.trim_ascii_end().ends_with(b"define");
+        let cut = |it: &'s [u8]| {
+            let blanks = it.iter().rev().take_while(|it| matches!(it, b' ' | b'\t')).count();
+            &it[..it.len() - blanks]
+        };
+        let is_defined =
+            || cut(before).strip_suffix(b"define").is_some_and(|it| cut(it).ends_with(b"#"));
         (alone && !is_defined()).then_some((before.len(), after))
     }
 

@@ -1,8 +1,7 @@
 //! Whole modules of PTX in string literals.
 //!
 //! A text is a module if it starts with `.version` and a number, after blanks and comments, and has
-//! a `.target`. A module is not read if it has places that a program fills in, or if it is only a
-//! part of a text.
+//! a `.target`. A module is not read if it has placeholders, or if it is only a part of a text.
 
 use super::hosts::{Found, Lexer, joins};
 use super::scan::{Cursor, Literal, Scanner, SkipReason, Skipped, is_name, string_runs};

@@ -167,6 +167,17 @@ fn what_is_left_out_is_listed() {
     }
 }
 
+/// Only a directive defines `asm`.
+#[test]
+fn the_word_define_may_end_the_line_before() {
+    for before in ["// see the define\n", "#ifdef user_define\n", "define ", "#undefine\t"] {
+        assert_eq!(texts(&format!("{before}asm(\"a\");")), ["a"], "{before}");
+    }
+    for before in ["#define ", "# \tdefine\t "] {
+        assert_eq!(texts(&format!("{before}asm(\"a\");")), [""; 0], "{before}");
+    }
+}
+
 /// A check expands macros, and lists a use that it cannot expand only if it may have a statement.
 #[test]
 fn macros_without_statements_are_not_listed() {

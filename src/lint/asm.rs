@@ -131,6 +131,13 @@ pub(crate) fn run_asm_tree(
         let own = Span::new(start, start + asm.text.len() as u32);
         return in_asm(malformed_statement::find_in_asm(&tree, own, &statements, is_constant));
     }
+    // A brace of the text may end the function.
+    let is_whole = function.statement().descendants().next_back().is_some_and(|last| {
+        matches!(last.kind(), StatementKind::Instruction(it) if it.mnemonic().text(&text) == "vptx_reads")
+    });
+    if !is_whole {
+        return Vec::new();
+    }
     let names = Names::of(&tree);
     let subject =
         ModuleSubject { tree: &tree, names: &names, statements: &statements, is_part: true };

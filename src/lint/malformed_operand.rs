@@ -91,7 +91,7 @@ fn other_result(source: &str, mnemonic: &str, operand: &Operand<'_>) -> Option<D
         Diagnostic::new(Code::MalformedStatement, operand.span(), message).label(label)
     };
     let no_pair = || {
-        found(format!("`{mnemonic}` has only one result: no `|`"), "expected one operand").help(
+        found(format!("`{mnemonic}` takes no pair with `|`"), "expected one operand").help(
             "only `setp`, `lop3`, `shfl`, `match`, `elect`, `tex` and `tld4` have two results",
         )
     };

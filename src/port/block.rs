@@ -94,8 +94,13 @@ impl<'a> Subject<'a> {
         };
         // `call (r), f, (a);` or `call f, (a);`
         let calls = |rest: &str| {
-            let last = rest.split_once(',').map_or("", |(_, last)| last);
-            [rest, last].iter().any(|it| it.trim_start().starts_with('('))
+            let is_list = |it: &str| it.trim_start().starts_with('(');
+            let of_one = rest.split_once(',').is_some_and(|(name, last)| {
+                name.starts_with([' ', '\t'])
+                    && name.split_whitespace().count() == 1
+                    && is_list(last)
+            });
+            is_list(rest) || of_one
         };
         OF_PTX_ONLY.split(' ').any(starts) || text.strip_prefix("call").is_some_and(calls)
     }
@@ -176,6 +181,9 @@ impl Block {
         header: &Header,
     ) -> Result<Block, Refusal> {
         only_video(asm, subject)?;
+        if !subject.has_video() {
+            return Err(Refusal::new("the `asm` has no video instruction"));
+        }
         only_words(source, asm)?;
         if asm.operands.is_empty() {
             return Err(Refusal::new("the `asm` has no operands"));

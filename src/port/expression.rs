@@ -29,19 +29,12 @@ const PURE: [&str; 17] = [
 const EFFECTS: [&str; 8] =
     ["and_eq", "co_await", "co_yield", "delete", "new", "or_eq", "throw", "xor_eq"];
 
-/// The macros without parameters that a source defines.
-#[derive(Default)]
-pub(super) struct Definitions<'s>(Map<&'s str, Definition>);
-
-/// What holds for any text of a macro: a condition may choose one of several.
-struct Definition {
-    /// Also if it uses a macro that may have effects.
-    may_have_effects: bool,
-    is_plain: bool,
-}
+/// The macros without parameters that a source defines, and whether their texts may have effects.
+pub(super) struct Definitions<'s>(Map<&'s str, bool>);
 
 impl<'s> Definitions<'s> {
     pub(super) fn new(source: &'s str, directives: &[Directive<'s>]) -> Definitions<'s> {
+        // A condition may choose one of several texts.
         let mut texts: Vec<(&str, &str)> = Vec::new();
         for directive in directives.iter().filter(|it| it.name == "define") {
             let text = directive.span.text(source);
@@ -49,14 +42,10 @@ impl<'s> Definitions<'s> {
             let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
             let (name, text) = text.split_at(end);
             if !text.starts_with('(') {
-                texts.push((name, text.trim()));
+                texts.push((name, text));
             }
         }
-        let mut all: Map<&str, Definition> = Map::default();
-        for (name, text) in &texts {
-            let new = Definition { may_have_effects: false, is_plain: true };
-            all.entry(name).or_insert(new).is_plain &= is_plain(text);
-        }
+        let mut all: Map<&str, bool> = texts.iter().map(|(name, _)| (*name, false)).collect();
         let mut users: Map<&str, Vec<&str>> = Map::default();
         for (name, text) in &texts {
             for word in words(text).filter(|word| all.contains_key(word)) {
@@ -66,35 +55,34 @@ impl<'s> Definitions<'s> {
         let own = texts.iter().filter(|(_, text)| has_own_effects(text));
         let mut waiting: Vec<&str> = own.map(|(name, _)| *name).collect();
         while let Some(name) = waiting.pop() {
-            let Some(definition) = all.get_mut(name) else { continue };
-            if !std::mem::replace(&mut definition.may_have_effects, true) {
+            if all.insert(name, true) == Some(false) {
                 waiting.extend(users.get(name).into_iter().flatten());
             }
         }
         Definitions(all)
     }
 
-    fn used(&self, expression: &str) -> impl Iterator<Item = &Definition> {
-        words(expression).filter_map(|word| self.0.get(word))
+    fn has_macro(&self, expression: &str) -> bool {
+        words(expression).any(|word| self.0.contains_key(word))
     }
 
     /// Whether the number and the order of the evaluations of an expression matter.
     ///
     /// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
     pub(super) fn may_have_effects(&self, expression: &str) -> bool {
-        has_own_effects(expression) || self.used(expression).any(|it| it.may_have_effects)
+        has_own_effects(expression) || words(expression).any(|word| self.0.get(word) == Some(&true))
     }
 
     /// Whether an expression can stand before `=` as it is: names, members, elements, and what
     /// pointers point to.
     pub(super) fn is_plain(&self, expression: &str) -> bool {
-        is_plain(expression) && self.used(expression).all(|it| it.is_plain)
+        is_plain(expression) && !self.has_macro(expression)
     }
 
     /// Whether an expression is a name, or a member of what a name stands for.
     pub(super) fn is_member(&self, expression: &str) -> bool {
         let is_name = |it: &str| it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-        expression.split('.').all(is_name) && self.used(expression).next().is_none()
+        expression.split('.').all(is_name) && !self.has_macro(expression)
     }
 }
 
@@ -115,7 +103,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_part(c)).filter(|word| !word.is_empty())
 }
 
-fn is_part(c: char) -> bool {
+/// Whether a character may belong to a name.
+pub(super) fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -126,7 +115,7 @@ enum Before {
     Operator,
     /// A word in [`PURE`].
     Pure,
-    /// A parenthesis that may close a cast: it holds only words in [`PURE`].
+    /// A parenthesis that may close a cast: its only words are in [`PURE`].
     Cast,
     /// Something that can be called.
     Value,
@@ -135,7 +124,7 @@ enum Before {
 #[derive(Default)]
 struct CallFinder {
     before: Before,
-    /// For each open parenthesis, whether it has only held words in [`PURE`] so far.
+    /// For each open parenthesis, whether all its words so far are in [`PURE`].
     open: Vec<bool>,
     /// Whether the `<` of `static_cast<…>` or the like is open.
     is_template_cast: bool,
@@ -202,7 +191,6 @@ impl CallFinder {
     }
 
     fn operator(&mut self) {
-        self.hold(false);
         self.before = Before::Operator;
     }
 
@@ -258,7 +246,7 @@ mod tests {
     fn defined() -> Definitions<'static> {
         let source = "#define POP *p++\n# define LAST POP\n#define AGAIN OTHER\n#define OTHER AGAIN\n\
                       #if A\n#define WIDTH 4\n#else\n#define WIDTH (8)\n#endif\n\
-                      #define PLACE v[1].x\n#define EITHER c ? a : b\n";
+                      #define PLACE EITHER\n#define EITHER c ? a : b\n";
         Definitions::new(source, &crate::embed::directives(source))
     }
 
@@ -283,6 +271,7 @@ mod tests {
             "a - -b",
             "static_cast<unsigned>(a)",
             "newest + throws",
+            "*(unsigned int *)(p)",
             "WIDTH",
             "AGAIN",
         ] {
@@ -318,11 +307,11 @@ mod tests {
     #[test]
     fn only_places_without_weak_operators_are_plain() {
         let definitions = defined();
-        for plain in ["a", "v_1.x", "p->x", "*p", "**p", "v[i + 1].x", "v[i[j] - 1]", "PLACE"] {
+        for plain in ["a", "v_1.x", "p->x", "*p", "**p", "v[i + 1].x", "v[i[j] - 1]"] {
             assert!(definitions.is_plain(plain), "{plain}");
         }
         // C++ reads `c ? a : b = d` as `c ? a : (b = d)`, and `a, b = d` as `a, (b = d)`.
-        for other in ["c ? a : b", "c ? v[i + 1] : *p", "a, b", "EITHER", "v[EITHER]"] {
+        for other in ["c ? a : b", "c ? v[i + 1] : *p", "a, b", "PLACE", "v[EITHER]"] {
             assert!(!definitions.is_plain(other), "{other}");
         }
     }

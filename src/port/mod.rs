@@ -33,11 +33,11 @@ mod write;
 use crate::backend::c::Header;
 use crate::diagnostic::{Edit, applied};
 use crate::embed::{self, Asm, Directive, Host, Piece};
-use crate::hash::Map;
+use crate::hash::Set;
 use crate::source::{Span, UNDECODABLE};
 
 use self::block::{Block, Subject};
-use self::expression::Definitions;
+use self::expression::{Definitions, is_part};
 
 /// The changes of a source, and the statements that stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,20 +128,19 @@ struct File<'s> {
     source: &'s str,
     directives: Vec<Directive<'s>>,
     definitions: Definitions<'s>,
-    /// For each function that was to be called, whether the source declares its name.
-    declared: Map<String, bool>,
+    declared: Set<&'s str>,
 }
 
 impl<'s> File<'s> {
     fn new(source: &'s str) -> File<'s> {
         let directives = embed::directives(source);
         let definitions = Definitions::new(source, &directives);
-        File { source, directives, definitions, declared: Map::default() }
+        File { source, directives, definitions, declared: declared(source) }
     }
 
     /// The new text of a statement.
     fn replacement(
-        &mut self,
+        &self,
         asm: &Asm<'_>,
         subject: &Subject<'_>,
         header: &mut Header,
@@ -157,9 +156,7 @@ impl<'s> File<'s> {
         }
         for call in &block.calls {
             let name = header.name(&call.instruction);
-            let declared = self.declared.entry(name);
-            let name = declared.key().clone();
-            if *declared.or_insert_with(|| declares(source, &name)) {
+            if self.declared.contains(&*name) {
                 return Err(Refusal::new(format!(
                     "the source declares `{name}`, the name of the function to call"
                 )));
@@ -170,37 +167,62 @@ impl<'s> File<'s> {
 }
 
 /// Words that can stand before a call.
-const BEFORE_CALLS: [&str; 14] = [
+const BEFORE_CALLS: [&str; 20] = [
     "and",
+    "and_eq",
     "bitand",
     "bitor",
     "case",
+    "co_await",
     "co_return",
     "co_yield",
     "compl",
     "do",
     "else",
     "not",
+    "not_eq",
     "or",
+    "or_eq",
     "return",
+    "sizeof",
     "throw",
     "xor",
+    "xor_eq",
 ];
 
-/// Whether a source declares a name, as in `unsigned name(`, `int name;` and `#define name`.
-fn declares(source: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let is_declared = |code: &str, at: usize| {
-        let (before, rest) = (code[..at].trim_end(), &code[at + name.len()..]);
-        let word = &before[before.trim_end_matches(is_part).len()..];
-        !code[..at].ends_with(is_part)
-            && !rest.starts_with(is_part)
-            && !word.is_empty()
-            && !BEFORE_CALLS.contains(&word)
-    };
-    source.contains(name)
-        && embed::pieces(source).any(|piece| match piece {
-            Piece::Code(code) => code.match_indices(name).any(|(at, _)| is_declared(code, at)),
-            Piece::Comment | Piece::Literal => false,
-        })
+/// The names that a source seems to declare: each word after another one, as in `unsigned name(`,
+/// `int name;` and `#define name`.
+fn declared(source: &str) -> Set<&str> {
+    let mut declared = Set::default();
+    // The two words that stand directly before; empty if anything else stands there.
+    let (mut before, mut last) = ("", "");
+    for piece in embed::pieces(source) {
+        let code = match piece {
+            Piece::Code(code) => code,
+            Piece::Comment => continue,
+            Piece::Literal => {
+                (before, last) = ("", "");
+                continue;
+            }
+        };
+        let mut rest = code;
+        while let Some(first) = rest.chars().next() {
+            let length = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+            if length == 0 {
+                if !first.is_whitespace() {
+                    (before, last) = ("", "");
+                }
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
+            let word;
+            (word, rest) = rest.split_at(length);
+            // The text of a macro follows its name.
+            if !last.is_empty() && before != "define" && !BEFORE_CALLS.contains(&last) {
+                declared.insert(word);
+            }
+            (before, last) = (last, word);
+        }
+    }
+    declared
 }

@@ -73,7 +73,7 @@ pub(crate) enum LanguageError {
     Other(String),
 }
 
-/// The language of an ending of file names, such as `inc=cuda`. The ending may have several dots.
+/// The language of an ending of file names, such as `tpl=cuda`. The ending may have several dots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Extension {
     /// The ending in lower case, with the dot before it.

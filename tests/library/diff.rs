@@ -365,8 +365,8 @@ fn another_meaning_is_a_difference() {
         (".shared .b32 t[4];", ".shared .b32 t[5];"),
         // ptxas reads a depth to compare with, or an offset.
         (
-            ".reg .f32 %f<9>; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
-            ".reg .f32 %f<6>; .reg .s32 %f6; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
+            ".reg .b32 %f<9>; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
+            ".reg .b32 %f<6>; .reg .s32 %f6; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
         ),
         // The inner register is not the outer register.
         (
@@ -2166,7 +2166,7 @@ fn equivalences_by_hand() {
         // Unsigned saturation is another operation, which sm_120 has.
         ("add.sat.u32 c, a, b;", "add.sat.s32 c, a, b;", no),
         ("vadd.u32.u32.u32.sat c, a, b;", "add.sat.s32 c, a, b;", no),
-        // ptxas takes any constant but 0 for true, some up to 64 bits.
+        // ptxas takes any constant but 0 for true, of 64 bits in `selp`.
         ("selp.b32 c, a, b, 1;", "mov.b32 c, a;", tried),
         ("selp.b32 c, a, b, 0x100000000;", "mov.b32 c, b;", no),
         ("mov.pred q, 2; setp.lt.or.u32 q, a, b, !q; selp.b32 c, 1, 2, q;", "mov.b32 c, 1;", no),

@@ -316,6 +316,7 @@ fn comments_stay_where_they_belong() {
         ("{// a\nret;// b\n}// c", "{ // a\n    ret; // b\n} // c\n"),
         ("{\nret;\n// a\n}", "{\n    ret;\n    // a\n}\n"),
         ("L: // a\nret;", "L: // a\nret;\n"),
+        ("L :\nret;", "L:\nret;\n"),
         ("add.u32 a, // x\nb,c;", "add.u32 a, // x\n    b, c;\n"),
         ("add.u32 a,\n // x\nb,c // y\n;", "add.u32 a,\n    // x\n    b, c // y\n    ;\n"),
         (

@@ -172,6 +172,10 @@ fn registers_of_blocks_are_locals() {
     // A register is unknown after the block that declares it.
     let gone = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; } vadd.u32.u32.u32 %0, t, 1;" : "=r"(d) : "r"(a))"#;
     assert_eq!(reason(gone), "the `asm` does not declare `t`");
+    assert_eq!(
+        reason(r#"asm("{ .reg .u32 t; }" : : "r"(a))"#),
+        "the `asm` has no video instruction"
+    );
     let unwritten = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 %0, t, 1; }" : "=r"(d))"#;
     assert_eq!(reason(unwritten), "`t` is read before it is written");
 }
@@ -202,7 +206,7 @@ fn macros_stay_on_their_lines() {
 fn macros_in_operands_count_as_their_text() {
     let one = |place: &str, value: &str| {
         let source = format!(
-            "#define POP *p++\n#define PLACE v[1]\n#define EITHER c ? x : y\nvoid f() {{\n\
+            "#define POP *p++\n#define EITHER c ? x : y\n#define PLACE EITHER\nvoid f() {{\n\
              asm(\"vadd.u32.u32.u32 %0, %1, 1;\" : \"=r\"({place}) : \"r\"({value}));\n}}\n"
         );
         let (ported, _) = ported(&source);
@@ -210,8 +214,7 @@ fn macros_in_operands_count_as_their_text() {
         text[text.find("void f() {\n").unwrap() + 11..text.len() - 4].to_string()
     };
     let call = "vadd_u32_u32_u32_b_1((vptx_u32)(a))";
-    assert_eq!(one("PLACE", "a"), format!("PLACE = (__typeof__(PLACE)){call}"));
-    assert_eq!(one("EITHER", "a"), format!("(EITHER) = (__typeof__((EITHER))){call}"));
+    assert_eq!(one("PLACE", "a"), format!("(PLACE) = (__typeof__((PLACE))){call}"));
     assert!(one("d", "POP").contains("const vptx_u32 vptx_r_1 = (vptx_u32)(POP);"));
     assert!(one("POP", "a").contains("__typeof__(POP) *const vptx_r_0_at = &(POP);"));
 }
@@ -224,6 +227,7 @@ fn functions_must_not_have_a_name_of_the_source() {
         "static __device__ unsigned vadd_u32_u32_u32(unsigned a, unsigned b);",
         "struct V { unsigned vadd_u32_u32_u32\n(int); };",
         "unsigned vadd_u32_u32_u32;",
+        "unsigned /* sum */ vadd_u32_u32_u32(unsigned, unsigned);",
         "#define vadd_u32_u32_u32(a, b) 0",
     ] {
         let (ported, header) = ported(&format!("{own}\n{asm}\n"));
@@ -236,6 +240,8 @@ fn functions_must_not_have_a_name_of_the_source() {
         "int g() { return vadd_u32_u32_u32(a, b); }",
         "int g() { d = (int)vadd_u32_u32_u32((vptx_u32)(a), (vptx_u32)(b)); }",
         "int g() { if (a) b; else vadd_u32_u32_u32(a, b); }",
+        "#define SUM vadd_u32_u32_u32(a, b)",
+        "int vadd_u32_u32_u32vadd_u32_u32_u32;",
         "// as the function vadd_u32_u32_u32(a, b)",
         "char *s = \"unsigned vadd_u32_u32_u32\";",
         "unsigned vadd_u32_u32_u32_b_1(unsigned), my_vadd_u32_u32_u32;",

@@ -1074,6 +1074,15 @@ fn sources_in_utf_16_are_found() {
         assert_eq!(told(&text, language), ["V008 \0"], "{language:?}");
         assert_eq!(told("x = '\0'", language), [""; 0], "{language:?}");
     }
+    // Only Microsoft's tools read C in UTF-16, and most of that has no PTX.
+    for (text, expected) in [
+        ("#define ICON 101\n", &[][..]),
+        ("void f() { asm(\"exit;\"); }\n", &["V008 \0"]),
+        ("char *s = \".version 8.0\";\n", &["V008 \0"]),
+    ] {
+        let wide: String = text.chars().flat_map(|it| [it, '\0']).collect();
+        assert_eq!(told(&wide, Language::Cuda), expected, "{text}");
+    }
 }
 
 #[test]

@@ -356,6 +356,9 @@ fn the_end_of_asm_is_no_unreachable_statement() {
     for end in ["exit;", "ret;", "trap;", "exit", "l: bra l;"] {
         assert_eq!(found(&format!("vadd.u32.u32.u32 %0, %1, %1; {end}")), [""; 0], "{end}");
     }
+    // A brace ends the function around the text.
+    assert_eq!(found("} { vadd.u32.u32.u32 %0, %1, %1;"), [""; 0]);
+    assert_eq!(found("exit; vadd.u32.u32.u32 %0, %1, %1; } {"), [""; 0]);
     let after = found("exit; vadd.u32.u32.u32 %0, %1, %1; mov.b32 %0, %1;");
     assert_eq!(after, ["vadd.u32.u32.u32 %0, %1, %1;"]);
 }

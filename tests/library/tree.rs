@@ -488,9 +488,9 @@ fn views_are_shown_shortly() {
     assert!(shown(&mov).contains("\"mov.b32 a, p;\""));
     assert!(shown(&mov.operands()).contains("\"p\""));
     assert!(shown(&function.parameters().next()).contains("\".reg .b32 p\""));
-    for statement in tree.all_statements().skip(1) {
-        shown(&statement.kind());
-    }
+    let kinds: Vec<String> =
+        tree.all_statements().skip(1).map(|statement| shown(&statement.kind())).collect();
+    assert!(kinds.iter().any(|it| it.contains("\".file 1 \\\"x\\\"\"")), "{kinds:?}");
     let mut edits = vptx::syntax::Edits::new(&tree);
     edits.fresh_register(&function, ".b32").expect("a register");
     assert!(shown(&edits).contains("%vptx_0"));

@@ -151,6 +151,16 @@ fn included_files_are_ported() {
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
     assert_eq!(run.stderr, "1 asm statement ported in 1 file\n");
     assert_eq!(folder.read("a.inc"), new_source("vptx_video.h"));
+    // Visual Studio writes headers of resources in UTF-16.
+    let wide = |text: &str| -> Vec<u8> {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    folder.write("resource.h", wide("#define ICON 101\r\n"));
+    let run = port(&folder, &["--to", "cuda", "resource.h"], "");
+    assert_eq!((run.status, &*run.stderr), (0, "0 asm statements ported in 1 file\n"));
+    folder.write("asm.h", wide("void f() { asm(\"exit;\"); }\r\n"));
+    assert_eq!(port(&folder, &["--to", "cuda", "asm.h"], "").status, 2);
 }
 
 #[test]

@@ -667,7 +667,7 @@ fn wrong_messages_are_refused() {
     client.tell("textDocument/didChange", &json!({ "textDocument": 1 }));
     for expected in ["invalid message", "invalid message", "`textDocument/didChange`"] {
         let said = client.wait("window/logMessage")["message"].as_str().unwrap().to_string();
-        assert!(said.contains(expected), "{said}");
+        assert!(said.contains(expected) && !said.contains("4 GiB"), "{said}");
     }
     assert_eq!(client.hover(&uri, u32::MAX, u32::MAX), "");
     assert_eq!(client.end(), 0);
