@@ -297,6 +297,7 @@ fn read(
         }
     }
     let mut source = decoded(&bytes);
+    // A header in UTF-16, as Visual Studio writes for resources, has nothing to port, either.
     if is_module || is_wide_without_ptx(&source) {
         source = "".into();
     }

@@ -352,9 +352,9 @@ fn read<'s>(
 /// What becomes of `asm` statements that macros make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MacroUses {
-    /// They count as parts of the macro's definition.
+    /// They are passed over: only the definitions of macros are read.
     Ignored,
-    /// They are left out.
+    /// They are listed as left out.
     Counted,
     /// They are read.
     Read,

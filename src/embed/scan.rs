@@ -279,6 +279,8 @@ pub(crate) struct Directive<'s> {
     pub(crate) span: Span,
     /// Its name: `include`, `if`.
     pub(crate) name: &'s str,
+    /// How many conditions, such as `#if`, are open before it.
+    pub(crate) conditions: usize,
     /// Whether it stands between declarations, outside of braces and parentheses.
     pub(crate) is_between: bool,
 }
@@ -312,6 +314,7 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
                 is_between = after(&source[trivia..at], is_between);
                 cursor.trivia(false);
                 let name = cursor.word();
+                let open = conditions.len();
                 match name {
                     "if" | "ifdef" | "ifndef" => conditions.push((depth, parentheses)),
                     "endif" => _ = conditions.pop(),
@@ -323,7 +326,7 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
                 }
                 let span = Span::new(at as u32, source.len() as u32);
                 let is_between = is_between && depth == 0 && parentheses == 0;
-                directives.push(Directive { span, name, is_between });
+                directives.push(Directive { span, name, conditions: open, is_between });
             }
             b'\n' if is_open && !is_spliced(cursor.bytes, at) => {
                 is_open = false;

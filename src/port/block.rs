@@ -181,9 +181,6 @@ impl Block {
         header: &Header,
     ) -> Result<Block, Refusal> {
         only_video(asm, subject)?;
-        if !subject.has_video() {
-            return Err(Refusal::new("the `asm` has no video instruction"));
-        }
         only_words(source, asm)?;
         if asm.operands.is_empty() {
             return Err(Refusal::new("the `asm` has no operands"));
@@ -222,11 +219,13 @@ impl Block {
     }
 }
 
-/// Refuses labels, guards, and all instructions but video instructions.
+/// Refuses labels, guards, all instructions but video instructions, and a text without these.
 fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     let refusal = |span: Span, reason: String| Err(Refusal::at(asm.source_span(span), reason));
+    let mut has_video = false;
     for statement in subject.statements() {
         let is_video = subject.is_video(statement);
+        has_video |= is_video;
         if let Some(other) = opcode(statement).filter(|_| !is_video) {
             let name = subject.text(other);
             return refusal(other, format!("`{name}` is not a video instruction"));
@@ -256,7 +255,7 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
         };
         return refusal(statement.tokens()[0].span(), what.into());
     }
-    Ok(())
+    if has_video { Ok(()) } else { Err(Refusal::new("the `asm` has no video instruction")) }
 }
 
 fn is_cut(kind: TokenKind) -> bool {

@@ -103,9 +103,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_part(c)).filter(|word| !word.is_empty())
 }
 
-/// Whether a character may belong to a name.
+/// Whether a character may belong to a name. Characters beyond ASCII may be letters.
 pub(super) fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
 /// What stands before the character that is read.
@@ -134,7 +134,8 @@ impl CallFinder {
     /// Reads code. Returns whether it may have an effect.
     fn read(&mut self, code: &str) -> bool {
         let bytes = code.as_bytes();
-        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+        // A byte beyond ASCII is a part of a letter.
+        let is_word = |byte: u8| is_part(byte.into());
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let start = at;

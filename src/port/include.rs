@@ -15,21 +15,12 @@ pub(super) fn edit(source: &str, all: &[Directive<'_>], before: u32, header: &st
     let quoted = format!("\"{header}\"");
     // The guard counts only if the call stands inside of it.
     let guard = guard(source, all).filter(|_| earlier.len() < all.len());
-    let mut conditions = 0_usize;
-    let mut last = None;
-    for directive in earlier {
-        match directive.name {
-            "if" | "ifdef" | "ifndef" => conditions += 1,
-            "endif" => conditions = conditions.saturating_sub(1),
-            "include" if conditions == usize::from(guard.is_some()) => {
-                if argument(source, directive) == quoted {
-                    return None;
-                }
-                last = Some(directive).filter(|it| it.is_between).or(last);
-            }
-            _ => {}
-        }
+    let conditions = usize::from(guard.is_some());
+    let is_include = |it: &&Directive<'_>| it.name == "include" && it.conditions == conditions;
+    if earlier.iter().filter(is_include).any(|it| argument(source, it) == quoted) {
+        return None;
     }
+    let last = earlier.iter().filter(is_include).rfind(|it| it.is_between);
     // `#pragma once` and the guard stand before everything else.
     let is_once = |it: &&Directive<'_>| it.name == "pragma" && argument(source, it) == "once";
     let top = || guard.or_else(|| earlier.first().filter(is_once));
@@ -61,15 +52,7 @@ fn guard<'d>(source: &str, all: &'d [Directive<'d>]) -> Option<&'d Directive<'d>
             "if" => first.span.text(source).contains(name),
             _ => false,
         };
-    let mut depth = 0_usize;
-    let closes = all.iter().position(|directive| {
-        match directive.name {
-            "if" | "ifdef" | "ifndef" => depth += 1,
-            "endif" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    });
+    let closes = all.iter().position(|it| it.name == "endif" && it.conditions == 1);
     (is_guard && closes == Some(all.len() - 1)).then_some(define)
 }
 

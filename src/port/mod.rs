@@ -85,7 +85,8 @@ pub fn port(source: &str, include: &str, header: &mut Header) -> Ported {
     let mut file = None;
     for asm in embed::statements_in(source, Host::C) {
         let subject = Subject::new(&asm);
-        if !subject.has_video() && !subject.is_ptx() {
+        let has_video = subject.has_video();
+        if !has_video && !subject.is_ptx() {
             continue;
         }
         let file = file.get_or_insert_with(|| File::new(source));
@@ -94,7 +95,7 @@ pub fn port(source: &str, include: &str, header: &mut Header) -> Ported {
             Err(Refusal { span, reason }) => ported.left.push(LeftStatement {
                 span: span.unwrap_or(asm.span),
                 reason,
-                has_video: subject.has_video(),
+                has_video,
             }),
         }
     }

@@ -167,7 +167,7 @@ impl Writer<'_> {
 
     /// Whether the place that an output stands for has to be found before anything else: its
     /// expression has effects, or other operands may change it, like `v[i]` if they change `i`. A
-    /// bit-field has no address, and a packed member may have one that no pointer can have.
+    /// bit-field has no address, and that of a packed member may not be aligned.
     fn needs_pointer(&self, output: usize) -> bool {
         let Operand { expression, has_effects } = &self.operands[output];
         let outputs = self.asm.operands.iter().filter(|operand| operand.output).count();
