@@ -34,8 +34,8 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     add_new_ignores(source, options, |_, _| Vec::new())
 }
 
-/// Like [`add_ignores`], but leaves out findings that are `known` in a text. Those that share a
-/// line with others get comments, too, because a known finding is found again by its line.
+/// Like [`add_ignores`], but leaves out findings that are `known` in a text. On a line that gets a
+/// comment, known findings are suppressed, too: the changed line no longer identifies them.
 pub(crate) fn add_new_ignores(
     source: &str,
     options: &CheckOptions,
@@ -221,7 +221,7 @@ impl<'s> Writing<'s> {
         Some((start + words.trim_end().len() as u32, kind))
     }
 
-    /// The start of a line. `None` if no comment can stand above the line.
+    /// The start of a line, and how to insert a comment above it. `None` if that is impossible.
     fn above(&self, line: usize) -> Option<(u32, Insertion)> {
         let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
         let kind = match self.language {

@@ -129,7 +129,7 @@ fn one(
         EmbeddedChecker { asm, machine, operands, may_declare, source, checker, found, statements };
     read_in(&asm.text, context, &mut checker);
     let EmbeddedChecker { operands, statements, found, .. } = &checker;
-    // If operands are confused with each other, the text does not show the intended data flow.
+    // If the `asm` misuses its operands, its text does not show the intended data flow.
     if found.is_empty()
         && checker.checker.diagnostics.iter().all(|it| it.severity < Severity::Error)
     {

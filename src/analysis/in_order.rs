@@ -346,7 +346,7 @@ mod tests {
     fn findings_on_whole_modules_are_in_order() {
         let body = "vadd.s32.s32.s32 a, b, b;\nvadd.s32.s32 a, b, b;\n";
         let options = CheckOptions::default();
-        // The findings of the longer text are handed over in batches, each with those of all rules.
+        // The longer text has several batches of findings. Each batch has findings of all rules.
         for times in [1, BATCH + 9] {
             let body = body.repeat(times);
             let text =

@@ -1,4 +1,4 @@
-//! From what instructions compute to other languages, one folder for each.
+//! Writes what instructions compute in other languages, with a folder for each language.
 //!
 //! ```
 //! use vptx::Semantics;

@@ -24,8 +24,8 @@ pub(super) fn inputs(program: &Program) -> Vec<Input> {
     Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
 }
 
-/// The opcode, and for each operand what is more than a register. Of a constant that is more than a
-/// number, the value.
+/// The opcode, and of each operand everything but the name of a register. A constant expression is
+/// written as its value.
 fn of_manual(instruction: &Instruction) -> String {
     let text = plain(instruction);
     let (opcode, operands) = text.split_once(' ').unwrap_or((&text, ""));

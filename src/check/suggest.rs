@@ -33,7 +33,7 @@ fn mnemonic(opcode: &str) -> Option<Mnemonic> {
 
 /// The video instructions that an opcode may have been meant to be, all equally near.
 pub(super) fn mnemonics(opcode: &str) -> Vec<Mnemonic> {
-    // The longest mnemonic has nine letters.
+    // The longest mnemonic has nine characters.
     if opcode.len() > 12 || is_vote(opcode) {
         return Vec::new();
     }

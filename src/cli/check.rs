@@ -178,7 +178,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     fix_known: bool,
 
-    /// Write all findings in files to the baseline, and do not report them
+    /// Write the findings of all files to the baseline, and do not report them
     #[arg(long, conflicts_with_all = ["fix", "diff"])]
     update_baseline: bool,
 

@@ -258,7 +258,7 @@ fn treat(
     };
     let (settings, _) = finder.of_text(path.as_deref().or(arguments.stdin_filename.as_deref()))?;
     // Only `--diff` and standard output need the whole new text. A file is written while it is
-    // formatted, or only compared.
+    // formatted; with `--check`, it is only compared.
     let keeps = arguments.diff || path.is_none() && !arguments.check;
     if let Some(text) = utf8(&bytes)
         && !keeps

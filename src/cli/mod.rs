@@ -122,7 +122,8 @@ enum Command {
 An editor starts this program and speaks with it over standard input and output
 in the Language Server Protocol. docs/start/editors.md has settings for editors.
 
-Exit status: 0 the editor ended the conversation in order, 1 it did not.")]
+Exit status: 0 the editor ended the conversation in order, 1 it did not, 2 the
+input is no message of an editor.")]
     Server,
     /// Write test vectors for other implementations of the instructions
     #[command(hide = true)]

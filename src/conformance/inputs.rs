@@ -17,10 +17,10 @@ pub(super) enum InputPool {
     Mixed,
 }
 
-/// The inputs that are tried for a vector.
+/// The number of inputs that are tried for a vector.
 const TRIED: usize = 32;
 
-/// The weight of a mistake that no vector of the same shape has shown yet. Others weigh 1.
+/// The weight of a mistake that no vector of the same shape has shown yet. Other mistakes weigh 1.
 const NEW: usize = 20;
 
 /// Random inputs on which most mistakes show; rare and new mistakes count more. A mistake is an
@@ -62,7 +62,7 @@ fn inputs(pool: InputPool, random: &mut Random) -> [u32; 3] {
     if random.below(6) == 0 {
         c = random.pick(&[0, 1]);
     }
-    // Comparisons tell by equal values, and by neighbours.
+    // Mistakes in comparisons show on equal and on neighbouring values.
     if random.below(3) == 0 {
         let mask = random.pick(&[u32::MAX, 0xffff, 0x00ff_00ff, 0xff]);
         let near = a.wrapping_add_signed(random.pick(&[0, 0, 1, -1]));

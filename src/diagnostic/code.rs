@@ -176,7 +176,7 @@ codes! {
     V901 UndeclaredName "undeclared-name" Error on [] "A name that is not declared",
     V902 UndefinedLabel "undefined-label" Error on [] "A branch to a label that is not there",
     V903 SecondDeclaration "second-declaration" Error on [] "A name that its scope has already",
-    V904 UnwrittenSource "unwritten-source" Warning on [] "A source that some path does not write before",
+    V904 UnwrittenSource "unwritten-source" Warning on [] "A source that is not written on every path to its use",
     V905 UnreadResult "unread-result" Warning on [Unsafe] "A result that nothing reads",
     V906 UnusedRegister "unused-register" Note off [Safe] "A register that nothing uses",
     V907 UnusedLabel "unused-label" Note off [Safe] "A label that nothing uses",

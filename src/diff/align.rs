@@ -97,9 +97,10 @@ impl Sides<'_, '_> {
 
     /// Aligns two functions.
     ///
-    /// Statements are first aligned by their shape and by the statements where their names occur
-    /// first, then by less and less. Names in the same holes of aligned statements are matched, by
-    /// majority. Statements are equal if their shapes are equal and their names match.
+    /// Statements are aligned by their shape and by the statements where their names occur first.
+    /// Those between them are aligned by fewer such statements, and at last by shape alone. Names
+    /// in the same holes of aligned statements are matched, by majority. Statements are equal if
+    /// their shapes are equal and their names match.
     pub(super) fn align(&self, old: &[Statement], new: &[Statement]) -> Alignment {
         let [old_keys, new_keys] = self.keys(old, new);
         let changed = |found: &Alignment| old.len() + new.len() - 2 * found.same.len();

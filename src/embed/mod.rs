@@ -747,7 +747,7 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Option<Vec<Asm
 /// The largest number of operands of a call whose constraints are not known.
 const UNKNOWN: usize = 256;
 
-/// Operands for all references of a text whose constraints are not known.
+/// Operands for all references of a text, for a call whose constraints are not known.
 fn unknown_operands<'s>(text: &str, sigil: char, span: Span) -> Vec<AsmOperand<'s>> {
     let digits = |rest: &str| {
         let rest = rest.trim_start_matches('{');

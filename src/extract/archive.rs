@@ -31,8 +31,8 @@ impl Member {
         &self.0
     }
 
-    /// Whether a packed file may be an archive, judged by its name: many members are tables for
-    /// tests.
+    /// Whether a packed file may be an archive, judged by its name. Many packed members are no
+    /// archives, but tables for tests.
     fn may_be_archive(&self) -> bool {
         let ends = |name: &str| [".txz", ".tbz", ".tbz2"].iter().any(|it| name.ends_with(it));
         self.0.last().is_none_or(|name| name.contains(".tar.") || ends(name))

@@ -68,7 +68,7 @@ impl Seeker {
         Seeker { wanted, next: 0, is_found: false }
     }
 
-    /// The first place in `bytes`, which start at `offset` in the stream.
+    /// The next place of the wanted bytes in `bytes`, which start at `offset` in the stream.
     fn find(&mut self, bytes: &[u8], offset: u64) -> Option<usize> {
         self.pass(offset);
         let from = (self.next - offset) as usize;
@@ -242,8 +242,8 @@ impl<R: Read> Images<R> {
         })))
     }
 
-    /// Goes to the entries of the fat binary that starts here. Says whether one does; if not, the
-    /// search goes on after the first byte.
+    /// Goes to the entries of the fat binary that starts here. Returns whether one starts here; if
+    /// not, the search goes on after the first byte.
     fn open(&mut self) -> io::Result<bool> {
         let size = fatbin::container(self.window.peek(HEADER + ENTRY)?);
         if let Some(size) = size {

@@ -170,8 +170,8 @@ impl Graph {
         self.settled(sets, waiting, transfers, |block| &block.predecessors)
     }
 
-    /// The sets of all blocks once nothing changes any more. The sets of the blocks in `waiting`
-    /// are still to be passed on.
+    /// The sets of all blocks at the fixed point. The sets of the blocks in `waiting` are still to
+    /// be passed on.
     fn settled(
         &self,
         mut sets: Vec<u64>,

@@ -40,8 +40,9 @@
 //! and writing every name in the operands. A write under a guard predicate is partial: the register
 //! may keep its value. So is a write to an element of a vector register, such as `%v.x`.
 //!
-//! Data flow is that of names: what instructions leave in memory, or in the carry flag (`add.cc` for
-//! `addc`), has none. Who removes instructions must keep those that others need in these ways.
+//! Data flow is that of names. It leaves out what instructions pass on in memory, or in the carry
+//! flag (`add.cc` to `addc`). Code that removes instructions must keep those whose effects others
+//! need in these ways.
 
 mod blocks;
 mod dominators;

@@ -20,7 +20,7 @@ impl Range {
         Range { min, max }
     }
 
-    /// The values that `width` bits can hold (1 to 64), signed or unsigned.
+    /// The values that `width` bits can hold, signed or unsigned.
     ///
     /// # Panics
     /// If the width is 0 and the range signed, or above 127: such ranges do not exist.

@@ -77,12 +77,12 @@ word, the selected part or the lane that is written.",
     Lt ".lt" Compare
         "Gives 1 where `a` is less than `b`, else 0. Values are compared exactly.",
     Le ".le" Compare
-        "Gives 1 where `a` is less than `b` or equal, else 0. Values are compared
+        "Gives 1 where `a` is less than or equal to `b`, else 0. Values are compared
 exactly.",
     Gt ".gt" Compare
         "Gives 1 where `a` is greater than `b`, else 0. Values are compared exactly.",
     Ge ".ge" Compare
-        "Gives 1 where `a` is greater than `b` or equal, else 0. Values are compared
+        "Gives 1 where `a` is greater than or equal to `b`, else 0. Values are compared
 exactly.",
     Shr7 ".shr7" Scale
         "Shifts the exact sum right by 7 bits, before `.sat` clamps it.",

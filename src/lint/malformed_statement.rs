@@ -48,8 +48,8 @@ pub(crate) fn find(
 /// The findings on the syntax errors of an `asm`, whose text is at `text` in a tree. There are none
 /// if the tree also has errors of other kinds: another `asm` may close a bracket.
 ///
-/// The compiler writes constants in place of the words that are `is_constant`. Only it knows them,
-/// so statements with such words are left out.
+/// The compiler writes constants in place of the words that are `is_constant`. vptx does not know
+/// these constants, so statements with such words are left out.
 pub(super) fn find_in_asm(
     tree: &Tree<'_>,
     text: Span,

@@ -885,7 +885,7 @@ fn bound(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(|piece| piece.text.len() + 1).sum()
 }
 
-/// The number of the first pieces that stay together: up to a comma outside of brackets, or up to a
+/// The number of the first pieces that stay together: up to a comma outside of brackets, or up to
 /// the comments behind the comma on its line, if they end the line.
 fn chunk_len(pieces: &[Piece<'_>]) -> usize {
     let mut brackets = 0usize;

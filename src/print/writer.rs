@@ -12,7 +12,7 @@ const STEP: usize = 32;
 /// The number of free bytes that are always kept.
 const ROOM: usize = 4096;
 
-/// The spaces for indentation that are copied at once.
+/// The number of spaces for indentation that are copied at once.
 const BLANKS: usize = 256;
 
 /// The text that has been written.

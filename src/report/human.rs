@@ -20,7 +20,7 @@ pub(crate) struct Style {
     pub(crate) color: bool,
     /// Lines and arrows beyond ASCII.
     pub(crate) unicode: bool,
-    /// Columns to wrap text at.
+    /// The number of columns after which text is wrapped.
     pub(crate) width: usize,
 }
 

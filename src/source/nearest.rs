@@ -5,7 +5,8 @@ pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Such a word is longer than every candidate: it is no misspelling, but something else.
+    // Such a word is longer than every word of PTX and of vptx. For a longer name that a user
+    // chose, nothing is suggested.
     if word.len() > 40 {
         return None;
     }

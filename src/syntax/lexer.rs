@@ -43,7 +43,7 @@ pub(crate) const IDENT: u8 = 0;
 pub(crate) const DOT: u8 = 1;
 pub(crate) const NUMBER: u8 = 2;
 const PUNCT: u8 = 4;
-/// Punctuation that a text lacks: no bytes.
+/// The bit of punctuation that the text lacks. Such a token has no bytes.
 const MISSING: u32 = 1 << 27;
 
 impl Token {
@@ -695,7 +695,7 @@ mod tests {
         assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
     }
 
-    /// Once, a `.` was a word at the end of a text only, so a line break there changed the meaning.
+    /// A `.` was once a word at the end of a text, but not before a line break there.
     #[test]
     fn the_end_of_a_text_separates_as_a_blank_does() {
         for first in (b' '..=b'~').map(char::from) {

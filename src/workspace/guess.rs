@@ -43,7 +43,8 @@ fn has_long_strings(source: &str) -> bool {
     source.contains("\"\"\"") || source.contains("'''")
 }
 
-/// The language around PTX whose words were seen. Those of others count more: Zig has words of C.
+/// The languages around PTX whose words were seen. Words of other languages than C count more,
+/// because Zig has words of C, too.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Words {
     #[default]

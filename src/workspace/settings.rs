@@ -303,7 +303,8 @@ pub(crate) struct PathSettings {
 
 /// The largest number of path patterns in a file. A compiled pattern takes up to 8 KB.
 const MAX_PATTERNS: usize = 4096;
-/// The largest number of tables for some paths. Matching many paths with one takes up to 1 MB.
+/// The largest number of tables for some paths. Matching many paths with one table takes up to
+/// 1 MB.
 const MAX_TABLES: usize = 256;
 
 impl Default for Settings {

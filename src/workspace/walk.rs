@@ -153,8 +153,8 @@ pub(crate) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
     blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The inputs: the given paths. Without paths, it is standard input if that has a name, otherwise
-/// the current folder.
+/// The inputs: the given paths. Without paths, the input is standard input if it has a name,
+/// otherwise the current folder.
 pub(crate) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
     match (paths, stdin) {
         ([], Some(_)) => vec!["-".into()],

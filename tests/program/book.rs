@@ -231,3 +231,24 @@ fn the_page_of_deviations_has_all() {
     let all: Vec<String> = all.map(|it| format!("| {it} | {} |", it.title())).collect();
     assert_eq!(rows, all);
 }
+
+#[test]
+fn the_page_of_commands_has_their_exit_statuses() {
+    let page = Page::read("docs/commands.md".into());
+    let table = page.lines().skip_while(|line| *line != "## Exit status");
+    let rows = table.filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    let mut commands = Vec::new();
+    for row in rows {
+        let (command, meanings) = row.split_once("` |").expect("a command");
+        let help = vptx(&[command, "--help"], "").stdout;
+        let help: Vec<&str> = help.split_whitespace().collect();
+        let help = help.join(" ");
+        let (_, said) = help.split_once("Exit status: ").expect("statuses");
+        for (status, meaning) in meanings.split('|').map(str::trim).enumerate() {
+            let is_said = said.contains(&format!("{status} {meaning}"));
+            assert_eq!(is_said, !meaning.is_empty(), "{command}, {status}: {said}");
+        }
+        commands.push(command.to_owned());
+    }
+    assert_eq!(commands.len(), 13);
+}

@@ -96,8 +96,8 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
     Function { name: name.to_string(), text, has_wide }
 }
 
-/// Whether the expressions name each value. They do not name a value that is only compared with
-/// itself.
+/// For each value, whether the expressions name it. A comparison or difference of a value with
+/// itself does not name the value.
 fn used(program: &Program) -> Vec<bool> {
     let mut used = vec![false; program.steps().len()];
     used[program.result().index()] = true;

@@ -75,7 +75,7 @@ impl Body {
         self.push(format_args!("{opcode} {ty} {x}, {y}"))
     }
 
-    /// An intrinsic of two values of a type.
+    /// A call of an intrinsic on two values of a type.
     pub(super) fn call(&mut self, name: &str, ty: Type, x: &str, y: &str) -> String {
         let name = format!("@llvm.{name}.{}", ty.suffix());
         self.declarations.insert(format!("{ty} {name}({ty}, {ty})"));

@@ -284,10 +284,10 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
 #[doc(hidden)]
 pub const KINDS: usize = 7;
 
-/// The column, by the number of lanes in the mask and the kind of the selectors: none written, all
-/// lanes different, or some alike. If some lanes are alike, the kind is the number of different
-/// lanes that combine two different operands. If lanes are combined with themselves, the kind is
-/// the number of these lanes, or 0 if no selector is written.
+/// The column, by the number of lanes in the mask and the kind of the selectors: 0 if none is
+/// written, 1 if all lanes differ. If some lanes are alike, or both sources are one register, the
+/// kind is 2 plus the number of different lanes that combine two different operands. If lanes are
+/// combined with themselves, it is the number of these lanes, or 0 if no selector is written.
 fn simd(operands: &SimdOperands) -> usize {
     let width = operands.lanes.width();
     let (lanes, one) = (width.lanes() as u8, operands.a == operands.b);

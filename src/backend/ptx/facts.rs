@@ -87,7 +87,7 @@ const PLAIN: [&str; 34] = [
 /// A search for definitions or readers ends after this many blocks, so that rewriting is linear.
 const BLOCKS: usize = 256;
 
-/// At most this many definitions are looked at to find the value of one register.
+/// A search looks at this many definitions, sources or equal instructions at most.
 const MOST: usize = 32;
 
 /// The ranges of the results of a function's instructions, as far as they are known.

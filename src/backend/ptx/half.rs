@@ -63,7 +63,7 @@ pub(super) fn difference(x: u16, y: u16) -> u16 {
     sum(x, y ^ SIGN)
 }
 
-/// A number limited to 0 and 1, or 0 for what is no number.
+/// A number clamped to the range from 0 to 1; 0 for NaN.
 pub(super) fn saturated(half: u16) -> u16 {
     if is_nan(half) || half & SIGN != 0 { 0 } else { half.min(ONE) }
 }

@@ -375,7 +375,7 @@ pub(super) fn best(
         best
     };
     let Some(Saving { layout, members, saved }) = from(0) else {
-        // The other steps are tried again, together with later ones.
+        // Half of the steps stay alone. The others are tried again, together with later steps.
         return Err(steps.len().div_ceil(2));
     };
     if from(1).is_some_and(|other| other.saved > saved) {
@@ -395,7 +395,7 @@ fn compiled<'m>(layout: Layout, steps: &[Step<'m>]) -> Steps<'m> {
     compiled
 }
 
-/// The first steps that save most machine instructions as a group.
+/// The first steps whose group saves the most machine instructions.
 #[derive(Clone, Copy)]
 struct Saving {
     layout: Layout,
@@ -437,7 +437,7 @@ impl SameSources {
     }
 }
 
-/// The first steps that save most machine instructions in a layout.
+/// The first steps whose group saves the most machine instructions in a layout.
 fn saving(layout: Layout, steps: &[Candidate<'_, '_>], target: Target) -> Option<Saving> {
     let mut compiled = Steps::new(layout);
     let (mut best, mut sum): (Option<Saving>, u32) = (None, 0);

@@ -137,8 +137,8 @@ impl Strategy {
         self.sequence_within(instruction, [None; 3], semantics, gate)
     }
 
-    /// The same for sources that lie in ranges. Of these, strategies for all lanes at once use only
-    /// ranges that are 0.
+    /// The same for sources that lie in ranges. Strategies for all lanes at once use a range only
+    /// if it has nothing but 0.
     pub fn sequence_within(
         self,
         instruction: &Instruction,
@@ -273,10 +273,10 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// All instructions, whatever has them.
+    /// The instructions of all targets and PTX versions.
     pub const ANY: Gate = Gate { features: Features::ALL, version: None };
 
-    /// The instructions that a target has. Without a version, that is the newest.
+    /// The instructions that a target has in a PTX version, or in any version if none is given.
     pub fn new(target: Target, version: Option<PtxVersion>) -> Gate {
         Gate { features: Features::of(target), version }
     }

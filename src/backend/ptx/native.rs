@@ -476,8 +476,8 @@ impl Native {
     }
 
     /// The average of signed lanes, rounded up where the lowest bit of `bits` is set. The top bit
-    /// of `bits` is always set, so the sign of one operand stays: it is also the sign of the
-    /// operand's half.
+    /// of `bits` is always set, so a negative operand sets the top bit of `both`: half of the
+    /// operand is negative, too.
     fn signed_average(&mut self, x: Arg, y: Arg, bits: Arg) -> Arg {
         let half = self.half(x, y);
         let both = self.builder.lop3(x, y, bits, |x, y, bit| (x & y) | ((x | y) & bit));

@@ -285,7 +285,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// The rows of the table as they are read.
+            /// The rows of the table, each as the way to read its text.
             pub(super) const READINGS: &'static [Reading] = &[$((
                 &[$text $(, $alias)*],
                 |places| Some(Opcode::$name $(($(places.part(stringify!($part))?),+))?),
@@ -521,12 +521,12 @@ opcodes! {
     /// Differences of halves as floating-point numbers.
     SubFloat2 "sub.f16x2" (x: Word, y: Word) -> Word { pairs(x, y, half::difference) }
         FloatHalves
-    /// Sums of halves as floating-point numbers, limited to 0 and 1.
+    /// Sums of halves as floating-point numbers, clamped to the range from 0 to 1.
     AddSatFloat2 "add.sat.f16x2" (x: Word, y: Word) -> Word {
             pairs(x, y, |x, y| half::saturated(half::sum(x, y)))
         }
         FloatHalves.commutes()
-    /// Differences of halves as floating-point numbers, limited to 0 and 1.
+    /// Differences of halves as floating-point numbers, clamped to the range from 0 to 1.
     SubSatFloat2 "sub.sat.f16x2" (x: Word, y: Word) -> Word {
             pairs(x, y, |x, y| half::saturated(half::difference(x, y)))
         }

@@ -360,8 +360,8 @@ impl Parallel {
         self.builder.push(dot(ty, weight), &[lanes, weights, sum])
     }
 
-    /// The sum (or difference) of each lane without its top bits, which cannot
-    /// leave the lane: `(x & n) + (y & n)`, or `(x | h) - (y & n)`.
+    /// The sum (or difference) of lanes without their top bits. It cannot leave the
+    /// lane: `(x & n) + (y & n)`, or `(x | h) - (y & n)`.
     fn inner(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
         let (top, rest) = (word(self.simd.top()), word(!self.simd.top()));
         let y = self.builder.and(y, rest);
@@ -526,7 +526,7 @@ impl Parallel {
         }
     }
 
-    /// Unsigned lanes as unsigned ones.
+    /// Sums or differences of unsigned lanes, clamped to unsigned lanes.
     fn unsigned_saturated(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
         if self.means.halves && self.simd.bits == 16 {
             if subtract {
@@ -626,8 +626,8 @@ impl Parallel {
         self.half(both, one)
     }
 
-    /// Half of a sum, by the bits in both operands, and by those in one of them except for
-    /// the lowest bit.
+    /// Half of a sum. `both` has the bits that both operands have; `one` has the bits, except the
+    /// lowest, that only one operand has.
     fn half(&mut self, both: Arg, one: Arg) -> Arg {
         // ptxas makes one instruction of this.
         let half = self.builder.push(Opcode::Shr(Type::U32), &[one, word(1)]);
@@ -829,7 +829,7 @@ impl Parallel {
         let less = self.less(x, y, ty);
         let less = self.spread(less);
         if self.simd.finish == Finish::Accumulate {
-            // Solvers see through sums of four lanes only if lanes do not meet before.
+            // A solver proves sums of four lanes only if no lane borrows from another one before.
             let most = self.builder.lop3(less, x, y, |m, x, y| (m & y) | (!m & x));
             let least = self.builder.lop3(less, x, y, |m, x, y| (m & x) | (!m & y));
             return Results::new(self.builder.sub(most, least), ty);
@@ -859,8 +859,8 @@ impl Parallel {
         let negative = self.spread(y);
         let difference = self.builder.sub(x, y);
         let difference = self.builder.add(difference, less);
-        // Only differences of positive signed lanes can be negative. Other differences are 1 too
-        // small.
+        // Only differences from positive signed lanes can be negative. Other differences are 1 too
+        // small where `less` is set.
         let amount =
             self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
         let ones = word(self.simd.each(1));

@@ -312,5 +312,5 @@ impl Finder<'_> {
     }
 }
 
-/// The most texts with a function of one name that are compared.
+/// Of the texts that have a function of one name, at most this many are compared.
 const MANY: usize = 64;

@@ -76,8 +76,8 @@ impl Ended {
     }
 }
 
-/// Makes the system tell how children end. It does not if the parent of this process ignores the
-/// signal for that, because children inherit it.
+/// Makes the system tell how children end. By default, it does not if the parent of this process
+/// ignores `SIGCHLD`: this process inherits that.
 pub(super) fn watch_children() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, std::sync::Arc::default());

@@ -425,7 +425,7 @@ impl<'s> Lexer<'s> {
         let (mut targets, mut last, mut bound) = (Vec::new(), "", Vec::new());
         // The depth outside of an index or the arguments of a call: `d[P] = 1` binds no name.
         let mut outside = None;
-        // A literal that the code leaves open ends with it.
+        // A literal that the code leaves open ends where the code ends.
         let (source, bytes) = (self.source, self.bytes);
         (self.source, self.bytes) = (&source[..end], &bytes[..end]);
         while self.pos < end {
@@ -452,7 +452,7 @@ impl<'s> Lexer<'s> {
                 b'=' | b'!' | b'<' | b'>' if next == Some(b'=') => self.pos += 1,
                 b'=' if depth == 0 => bound.append(&mut targets),
                 b';' | b':' if depth == 0 => targets.clear(),
-                // What follows may be a character of several bytes.
+                // The character after a backslash may have several bytes.
                 b'\\' if next.is_some_and(|next| next.is_ascii()) => self.pos += 1,
                 byte if is_name(byte) => {
                     let word = self.word();
@@ -463,8 +463,8 @@ impl<'s> Lexer<'s> {
                         }
                         continue;
                     }
-                    // Up to the `:` of a `lambda`, or the `in` of a `for`, but for strings and
-                    // defaults.
+                    // Names are bound up to the `:` of a `lambda` or the `in` of a `for`, except in
+                    // strings and defaults.
                     let mut is_default = false;
                     while self.pos < end && self.bytes[self.pos] != b':' {
                         if self.skip_string_or_comment(&mut floor) {

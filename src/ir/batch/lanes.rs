@@ -779,7 +779,7 @@ fn turned(word: u32, masks: [u32; 4]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Machines with wide vectors take two loops.
+    /// Calls the one loop directly: machines with wide vectors run two loops instead.
     #[test]
     fn one_loop_computes_and_sums_halves() {
         let kernel = LanesKernel {

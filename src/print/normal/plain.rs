@@ -237,7 +237,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         is_whole.then_some((new, last))
     }
 
-    /// Passes the part that is left out from an offset on. Returns whether there is one.
+    /// Passes the part that starts at an offset, if it is left out. Returns whether it is.
     fn leave_out(&mut self, start: u32) -> bool {
         let Some(span) = self.dropped.at(start) else { return false };
         // The next token gets white space before it in any case; only comments are written here.

@@ -1,8 +1,8 @@
 //! The grammar of declarations and directives, over their tokens.
 //!
-//! The parser decides where a statement ends, whatever it holds. This finds the first place in the
-//! statement where PTX does not go on. A dotted word that vptx does not know may be a type, or an
-//! attribute of a header.
+//! The parser decides where a statement ends, whatever it holds. This module finds the first token
+//! of the statement that PTX does not allow there. A dotted word that vptx does not know may be a
+//! type, or an attribute of a header.
 
 use nom::branch::alt;
 use nom::combinator::{cut, eof, not, opt};

@@ -267,7 +267,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Adds a statement that starts at a token and ends before the next one.
+    /// Adds a statement that has the tokens from index `first` to before `self.at`.
     fn add(&mut self, kind: EntryKind, first: usize) {
         let after = self.entries.len() as u32 + 1;
         let parent = self.open.last().copied().unwrap_or(NONE);
@@ -590,7 +590,7 @@ impl<'t> Parser<'t> {
                 }
             }
         };
-        // A statement that is cut off has its error. The first misplaced token is an error.
+        // A statement that is cut off has an error already. The first misplaced token is an error.
         if is_whole {
             self.require_grammar(&directive, first, self.at + misplaced.min(1));
         }

@@ -44,8 +44,8 @@ pub(super) fn simd(members: &[Member<'_>]) -> Option<Instruction> {
     }))
 }
 
-/// The lane for a member's result. A sum takes any free lane; the lane of the part that a member
-/// reads needs no selector.
+/// The lane for a member's result. A sum takes any free lane, if possible the lane of a part that
+/// the member reads: this lane needs no selector.
 fn place(member: &Member<'_>, width: LaneWidth, taken: u8) -> Option<usize> {
     let is_free = |lane: &usize| taken >> lane & 1 == 0;
     match member.to {

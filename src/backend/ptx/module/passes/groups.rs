@@ -68,7 +68,7 @@ pub(in super::super) fn outcomes(
     } else if lanes::may_save(&run, &alone, given.target) {
         0
     } else {
-        // The other steps are tried again, together with later ones.
+        // Half of the steps stay alone. The others are tried again, together with later steps.
         run.steps.len().div_ceil(2)
     };
     if stays > 0 {

@@ -27,8 +27,8 @@ const ITERATIONS: u32 = 16;
 
 /// The number of neighbouring instructions, this one included, that subtract the same word from
 /// different words while nothing writes it: ptxas computes the word's limits once for all of them.
-/// 1 if there are fewer than three. If the word is loop-invariant, its limits stand before the
-/// loop: two instructions are enough, and the answer is [`ITERATIONS`].
+/// If they are fewer than three, or on halves, a loop-invariant word still has its limits before
+/// the loop: then two instructions are enough, and the answer is [`ITERATIONS`]. Otherwise 1.
 pub(super) fn sharing(
     source: &str,
     statements: &[VideoStatement],
