@@ -306,7 +306,7 @@ impl<'s> Macros<'s> {
     }
 
     fn define(&mut self, mut cursor: Cursor<'s>) -> Option<()> {
-        let end = cursor.line_end();
+        let end = cursor.directive_end();
         let start = cursor.pos as u32;
         let name = cursor.word();
         let name_span = Span::new(start, cursor.pos as u32);
@@ -466,14 +466,14 @@ impl<'s> Macros<'s> {
     /// Handles the directive with this word; the cursor is after the word. `None` if the rest of
     /// the text cannot be read.
     fn directive(&mut self, word: &str) -> Option<()> {
-        let end = self.cursor.line_end();
+        let end = self.cursor.directive_end();
         let is_dead = self.is_dead();
         match word {
             "if" | "ifdef" | "ifndef" => {
                 if self.conditions.len() == CONDITIONS {
                     return None;
                 }
-                let zero = word == "if" && self.source[self.cursor.pos..end].trim() == "0";
+                let zero = word == "if" && self.cursor.is_zero();
                 self.conditions
                     .push(Condition { is_dead: is_dead || zero, ..Condition::default() });
             }

@@ -822,7 +822,7 @@ fn may_start(body: &[u8], letter: u8) -> bool {
     let is_code = |at: usize| {
         matches!(
             body[at + 1..],
-            [b'x' | b'u' | b'U' | b'0'..=b'7', ..] | [b'\\', b'\n' | b'\r', ..]
+            [b'x' | b'u' | b'U' | b'0'..=b'7', ..] | [b'\\', b'\n' | b'\r' | b'\t' | b' ', ..]
         )
     };
     memchr::memchr2_iter(letter, letter.to_ascii_uppercase(), body).any(at_start)

@@ -165,6 +165,8 @@ pub(super) struct Cursor<'s> {
     pub(super) pos: usize,
     /// Offset of the digits after the last `'` inside a number.
     separated: usize,
+    /// End of the last comment with nothing but comments and white space before it on its line.
+    led: usize,
 }
 
 /// Offset of the first byte from `pos` on that is in the table.
@@ -174,22 +176,28 @@ fn find(bytes: &[u8], pos: usize, table: &[bool; 256]) -> Option<usize> {
     rest.iter().position(|&byte| table[usize::from(byte)]).map(|n| pos + n)
 }
 
+/// Whether compilers pass over a byte between a backslash and the line break that it joins.
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
+}
+
 /// Offset after the backslashes and line breaks that join lines from `pos` on.
 pub(super) fn splices(bytes: &[u8], mut pos: usize) -> usize {
     while bytes.get(pos) == Some(&b'\\') {
-        pos += match bytes[pos + 1..] {
-            [b'\n', ..] => 2,
-            [b'\r', b'\n', ..] => 3,
-            _ => break,
-        };
+        let rest = &bytes[pos + 1..];
+        let blanks = rest.iter().take_while(|&&byte| is_blank(byte)).count();
+        if rest.get(blanks) != Some(&b'\n') {
+            break;
+        }
+        pos += 1 + blanks + 1;
     }
     pos
 }
 
 /// Whether a backslash joins the line that ends here to the next one.
 fn is_spliced(bytes: &[u8], newline: usize) -> bool {
-    let line = &bytes[..newline];
-    line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+    let last = bytes[..newline].iter().rev().find(|&&byte| !is_blank(byte));
+    last == Some(&b'\\')
 }
 
 /// The directives in a part of a text: the word of each, and a cursor after the word and the white
@@ -203,8 +211,8 @@ pub(super) fn directives_in(text: &str, part: Span) -> impl Iterator<Item = (&st
     })
 }
 
-/// Offset of the line break that ends the line, or the last of the lines joined to it. Without a
-/// line break, the end of the text.
+/// Offset of the line break that ends the line, or the last of the lines joined to it, whatever they
+/// hold. Without a line break, the end of the text.
 fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
         if !is_spliced(bytes, pos + n) {
@@ -214,6 +222,9 @@ fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     }
     bytes.len()
 }
+
+/// The character that tells an encoding, in UTF-8, at the start of a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes that may start a string or a comment.
 const STARTS: [bool; 256] = table(b"\"'/");
@@ -405,7 +416,7 @@ pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
 
 impl<'s> Cursor<'s> {
     pub(super) fn new(source: &'s str) -> Cursor<'s> {
-        Cursor { source, bytes: source.as_bytes(), pos: 0, separated: usize::MAX }
+        Cursor { source, bytes: source.as_bytes(), pos: 0, separated: usize::MAX, led: usize::MAX }
     }
 
     /// A cursor in a part of a text.
@@ -451,9 +462,20 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Where the cursor's line ends, or the last line joined to it.
-    pub(super) fn line_end(&self) -> usize {
-        line_end(self.bytes, self.pos)
+    /// Where the directive around the cursor ends: at the first line break that is not joined to the
+    /// next line, nor in a comment or raw string.
+    pub(super) fn directive_end(mut self) -> usize {
+        const STOPS: [bool; 256] = table(b"\"'/\n");
+        while let Some(at) = find(self.bytes, self.pos, &STOPS) {
+            self.pos = at + 1;
+            match self.bytes[at] {
+                b'\n' if !is_spliced(self.bytes, at) => return at,
+                b'\n' => {}
+                b'/' => _ = self.comment(at),
+                quote => self.quoted(at, quote),
+            }
+        }
+        self.bytes.len()
     }
 
     /// Reads the word after the `#` of a directive, and white space.
@@ -462,6 +484,13 @@ impl<'s> Cursor<'s> {
         let word = self.word();
         self.trivia(false);
         word
+    }
+
+    /// Passes the condition of an `#if`. Returns whether it is `0`.
+    pub(super) fn is_zero(&mut self) -> bool {
+        let condition = self.word();
+        self.trivia(false);
+        condition == "0" && matches!(self.peek(), None | Some(b'\n'))
     }
 
     /// The name of the header in an `#include`, and whether it is in `"`.
@@ -519,22 +548,29 @@ impl<'s> Cursor<'s> {
         separator
     }
 
-    /// Whether the `#` is the first on its line.
+    /// Whether only white space and comments that the cursor has passed stand before this place on
+    /// its line.
     pub(super) fn starts_line(&self, at: usize) -> bool {
-        let blanks = self.bytes[..at]
-            .iter()
-            .rev()
-            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0b' | b'\x0c'))
-            .count();
-        let start = at - blanks;
-        start == 0 || self.bytes[start - 1] == b'\n' && !is_spliced(self.bytes, start - 1)
+        let blanks = self.bytes[..at].iter().rev().take_while(|&&byte| is_blank(byte)).count();
+        let before = &self.bytes[..at - blanks];
+        match before.last() {
+            None => true,
+            Some(b'\n') => !is_spliced(self.bytes, before.len() - 1),
+            Some(_) => before.len() == self.led || before == BYTE_ORDER_MARK,
+        }
     }
 
     /// Skips the comment that starts here. A comment without an end covers the rest.
     fn comment(&mut self, at: usize) -> bool {
         match self.bytes.get(at + 1) {
             Some(b'/') => self.pos = line_end(self.bytes, at),
-            Some(b'*') => self.pos = comment_end(self.bytes, at).unwrap_or(self.bytes.len()),
+            Some(b'*') => {
+                let end = comment_end(self.bytes, at).unwrap_or(self.bytes.len());
+                if self.starts_line(at) {
+                    self.led = end;
+                }
+                self.pos = end;
+            }
             _ => return false,
         }
         true
@@ -544,7 +580,7 @@ impl<'s> Cursor<'s> {
     pub(super) fn trivia(&mut self, lines: bool) {
         while let Some(byte) = self.peek() {
             match byte {
-                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.pos += 1,
+                _ if is_blank(byte) => self.pos += 1,
                 b'\n' if lines => self.pos += 1,
                 b'\\' => {
                     let end = splices(self.bytes, self.pos);
@@ -832,15 +868,8 @@ impl<'s> Scanner<'s> {
     /// `#elif` or `#endif`.
     fn directive(&mut self) {
         let cursor = &mut self.cursor;
-        self.directive_end = line_end(cursor.bytes, cursor.pos);
-        cursor.trivia(false);
-        if cursor.word() != "if" {
-            return;
-        }
-        cursor.trivia(false);
-        let condition = cursor.word();
-        cursor.trivia(false);
-        if condition != "0" || !matches!(cursor.peek(), None | Some(b'\n')) {
+        self.directive_end = cursor.directive_end();
+        if cursor.directive() != "if" || !cursor.is_zero() {
             return;
         }
         let from = cursor.pos as u32;

@@ -167,6 +167,36 @@ fn what_is_left_out_is_listed() {
     }
 }
 
+/// Comments may stand around a directive, and white space behind the backslash that joins lines.
+#[test]
+fn directives_are_those_of_compilers() {
+    for source in [
+        "#define F(d) asm(\"x\" : \"=r\"(d))",
+        "#define F(d) /* one\ntwo */ asm(\"x\" : \"=r\"(d))",
+        "#define F(d) g(\"/*\", '\"') /* one\n*/ /* two\n*/ asm(\"x\" : \"=r\"(d))",
+        "/* one */ #define F(d) asm(\"x\" : \"=r\"(d))",
+        "int a;\n/* one\ntwo */ /* three */\t# define F(d) asm(\"x\" : \"=r\"(d))",
+        "\u{feff}#define F(d) asm(\"x\" : \"=r\"(d))",
+        "\u{feff} /* one */ #define F(d) asm(\"x\" : \"=r\"(d))",
+        "#define F(d) \\ \t\r\n asm(\"x\" : \"=r\"(d))",
+        "#define F(d) // one \\ \n\n#define G(d) asm(\"x\" : \"=r\"(d))",
+    ] {
+        assert!(only(source).is_in_directive(), "{source}");
+    }
+    for source in [
+        "int a; /* one\n*/ #define F\nasm(\"x\" : \"=r\"(d))",
+        "#define F \"/*\"\nasm(\"x\" : \"=r\"(d)) /* */",
+        "#define F don't\nasm(\"x\" : \"=r\"(d))",
+        "#define F \\ n\nasm(\"x\" : \"=r\"(d))",
+        "int a; /* */ #define F asm(\"x\" : \"=r\"(d))",
+    ] {
+        assert!(!only(source).is_in_directive(), "{source}");
+    }
+    for zero in ["#if 0 // no\n", "/* no */ #if 0 /* a\nb */\n", "#if \\ \n 0\n"] {
+        assert!(texts(&format!("{zero}asm(\"x\");\n#endif")).is_empty(), "{zero}");
+    }
+}
+
 /// Only a directive defines `asm`.
 #[test]
 fn the_word_define_may_end_the_line_before() {

@@ -1,11 +1,12 @@
 //! What an `asm` statement computes: variables, and the instructions that read and write them.
 
 use super::Refusal;
+use super::expression::is_part;
 use crate::analysis::Machine;
 use crate::backend::c::Header;
 use crate::check::{CheckOptions, check_instruction, is_wanted};
 use crate::diagnostic::{RuleSet, Severity};
-use crate::embed::Asm;
+use crate::embed::{self, Asm, Host};
 use crate::hash::Map;
 use crate::ir::Input;
 use crate::source::Span;
@@ -268,8 +269,20 @@ fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
     if head.contains("goto") {
         return Err(Refusal::new("`asm goto` can jump"));
     }
+    // The call may stand in a block that is a loop itself.
+    let leaves = |span: &Span| {
+        let mut words = span.text(source).split(|c: char| !is_part(c));
+        words.any(|word| matches!(word, "break" | "continue"))
+    };
+    if let Some(span) = asm.operands.iter().filter_map(|it| it.expression).find(leaves) {
+        return Err(Refusal::at(span, "the operand may leave a loop"));
+    }
     if let Some(span) = asm.clobbers {
-        let names = span.text(source).split(',').map(str::trim);
+        let mut list = span.text(source).to_owned();
+        for comment in embed::comments(span.text(source), Host::C).iter().rev() {
+            list.replace_range(comment.range(), "");
+        }
+        let names = list.split(',').map(str::trim);
         let mut others = names.filter(|name| !matches!(*name, "" | "\"cc\""));
         if let Some(name) = others.next() {
             let reason = match name {

@@ -23,7 +23,10 @@ pub(super) fn edit(source: &str, all: &[Directive<'_>], before: u32, header: &st
     let last = earlier.iter().filter(is_include).rfind(|it| it.is_between);
     // `#pragma once` and the guard stand before everything else.
     let is_once = |it: &&Directive<'_>| it.name == "pragma" && argument(source, it) == "once";
-    let top = || guard.or_else(|| earlier.first().filter(is_once));
+    let top = || {
+        let top = guard.or_else(|| earlier.first().filter(is_once));
+        feature(source, earlier, top.map_or(0, |it| it.span.end)).or(top)
+    };
     let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(directive) = last.or_else(top).filter(|it| it.span.end < source.len() as u32) {
         // The span of a directive ends before the `\n`, and includes a `\r` before that.
@@ -32,6 +35,24 @@ pub(super) fn edit(source: &str, all: &[Directive<'_>], before: u32, header: &st
     }
     let at = start(source).min(before as usize) as u32;
     Some(Edit::replace(Span::at(at), format!("{line}{newline}{newline}")))
+}
+
+/// The last macro such as `_GNU_SOURCE`, which the headers of C want to be defined before them,
+/// among the macros that are defined at an offset, before any code.
+fn feature<'d>(source: &str, all: &'d [Directive<'d>], mut at: u32) -> Option<&'d Directive<'d>> {
+    let mut last = None;
+    let first = all.partition_point(|it| it.span.start < at);
+    for it in &all[first..] {
+        let code = at as usize + code_start(&source[at as usize..it.span.end as usize]);
+        if code != it.span.start as usize || it.name != "define" {
+            break;
+        }
+        if argument(source, it).starts_with('_') {
+            last = Some(it);
+        }
+        at = it.span.end;
+    }
+    last
 }
 
 /// What follows the name of a directive, up to white space.
@@ -52,8 +73,9 @@ fn guard<'d>(source: &str, all: &'d [Directive<'d>]) -> Option<&'d Directive<'d>
             "if" => first.span.text(source).contains(name),
             _ => false,
         };
+    let has_else = all.iter().any(|it| it.conditions == 1 && it.name.starts_with("el"));
     let closes = all.iter().position(|it| it.name == "endif" && it.conditions == 1);
-    (is_guard && closes == Some(all.len() - 1)).then_some(define)
+    (is_guard && !has_else && closes == Some(all.len() - 1)).then_some(define)
 }
 
 /// Where the source starts: after comments at its top that a blank line follows.
@@ -99,6 +121,10 @@ mod tests {
             ("#ifndef A\n#define A\n", "@\n#endif\n"),
             ("#ifndef A\n#define A\n", "#ifdef B\n#endif\n@\n#endif\n"),
             ("#pragma once\n", "@"),
+            // After what other headers want to be defined.
+            ("#define _A 1\n", "#ifdef B\n#include <b>\n#endif\n@"),
+            ("#pragma once\n// one\n#define b 2\n#define _A 1\n", "#define c 3\n@"),
+            ("#ifndef A\n#define A\n#define _A\n", "int x;\n#define _B\n@\n#endif\n"),
             ("#pragma once\n", "#define A 1\n@"),
             ("void f() {}\n#include <a>\n", "@"),
             ("#define L \\\n  1\n#include \\\n  <a>\n", "@"),
@@ -116,6 +142,8 @@ mod tests {
         }
         // `#ifndef` that is no guard.
         let source = "#ifndef N\n#define N 4\n#endif\n@";
+        assert_eq!(included(source), format!("{line}\n{source}"));
+        let source = "#ifndef A\n#define A\n#else\n@\n#endif\n";
         assert_eq!(included(source), format!("{line}\n{source}"));
         assert_eq!(included("// Licence\n\n@"), format!("// Licence\n\n{line}\n@"));
         assert_eq!(included("// About f\n@"), format!("{line}\n// About f\n@"));

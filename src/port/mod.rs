@@ -192,17 +192,21 @@ const BEFORE_CALLS: [&str; 20] = [
 ];
 
 /// The names that a source seems to declare: each word after another one, as in `unsigned name(`,
-/// `int name;` and `#define name`.
+/// `int name;` and `#define name`; and where a type ends with another token, names with a body, as
+/// in `> name(int) {`, and the last one before a `;` or `=`, as in `a, name;` and `using a::name;`.
 fn declared(source: &str) -> Set<&str> {
     let mut declared = Set::default();
-    // The two words that stand directly before; empty if anything else stands there.
-    let (mut before, mut last) = ("", "");
+    // The two words that stand directly before; empty if anything else stands there. What stands
+    // before the last one.
+    let (mut before, mut last, mut lead) = ("", "", ' ');
+    // The word before each open parenthesis, and before the list that has just ended.
+    let (mut open, mut called) = (Vec::new(), "");
     for piece in embed::pieces(source) {
         let code = match piece {
             Piece::Code(code) => code,
             Piece::Comment => continue,
             Piece::Literal => {
-                (before, last) = ("", "");
+                (before, last, lead, called) = ("", "", ' ', "");
                 continue;
             }
         };
@@ -210,17 +214,40 @@ fn declared(source: &str) -> Set<&str> {
         while let Some(first) = rest.chars().next() {
             let length = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
             if length == 0 {
-                if !first.is_whitespace() {
-                    (before, last) = ("", "");
-                }
                 rest = &rest[first.len_utf8()..];
+                if first.is_whitespace() {
+                    continue;
+                }
+                let ended = match first {
+                    '(' => {
+                        open.push(last);
+                        ""
+                    }
+                    ')' => open.pop().unwrap_or_default(),
+                    '{' => {
+                        declared.insert(called);
+                        ""
+                    }
+                    ';' | '=' if matches!(lead, ',' | '*' | '&' | '>' | ':') => {
+                        declared.insert(last);
+                        ""
+                    }
+                    _ => "",
+                };
+                (before, last, lead, called) = ("", "", first, ended);
                 continue;
             }
             let word;
             (word, rest) = rest.split_at(length);
+            if !matches!(word, "const" | "final" | "noexcept" | "override") {
+                called = "";
+            }
             // The text of a macro follows its name.
             if !last.is_empty() && before != "define" && !BEFORE_CALLS.contains(&last) {
                 declared.insert(word);
+            }
+            if !last.is_empty() {
+                lead = ' ';
             }
             (before, last) = (last, word);
         }

@@ -40,22 +40,24 @@ pub(super) fn text(
             Operand { expression, has_effects: is_unknown && !operand.is_number() }
         })
         .collect();
-    // Comments of the statement, then those of the PTX.
+    let writer = Writer { source, asm, block, definitions, operands };
+    let calls: Vec<String> = block.calls.iter().map(|it| header.add(&it.instruction)).collect();
+    let text = writer.assignment(&calls).unwrap_or_else(|| writer.statements(&calls));
+    // Comments of the statement, but for those of operands that the call takes over; then those of
+    // the PTX.
     let mut comments: Vec<String> = Vec::new();
     for (start, end) in inside(&asm.span) {
         let at = asm.span.start;
         let span = Span::new(at + start as u32, at + end as u32);
-        if !span.is_in(&expressions) {
-            comments.push(as_block(span.text(source)));
+        let comment = as_block(span.text(source));
+        if !span.is_in(&expressions) || !text.contains(&comment) {
+            comments.push(comment);
         }
     }
     for span in lexer::comments(&asm.text) {
         let text = asm.spelled(span.text(&asm.text));
         comments.push(as_block(&text.replace(|c: char| c.is_control() && c != '\n', " ")));
     }
-    let writer = Writer { source, asm, block, definitions, operands };
-    let calls: Vec<String> = block.calls.iter().map(|it| header.add(&it.instruction)).collect();
-    let text = writer.assignment(&calls).unwrap_or_else(|| writer.statements(&calls));
     comments.push(text);
     comments.join(" ")
 }

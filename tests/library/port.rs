@@ -229,6 +229,12 @@ fn functions_must_not_have_a_name_of_the_source() {
         "unsigned vadd_u32_u32_u32;",
         "unsigned /* sum */ vadd_u32_u32_u32(unsigned, unsigned);",
         "#define vadd_u32_u32_u32(a, b) 0",
+        "unsigned __attribute__((noinline)) vadd_u32_u32_u32(unsigned a, unsigned b) { return a; }",
+        "struct V { Id<unsigned> vadd_u32_u32_u32(int (*a)(int)) const { return a(1); } };",
+        "struct V { const unsigned &vadd_u32_u32_u32(int) { return a; } };",
+        "using lib::vadd_u32_u32_u32;",
+        "Fn one, vadd_u32_u32_u32 = two;",
+        "unsigned *vadd_u32_u32_u32;",
     ] {
         let (ported, header) = ported(&format!("{own}\n{asm}\n"));
         let [left] = ported.left.as_slice() else { panic!("{own}: {ported:?}") };
@@ -238,6 +244,8 @@ fn functions_must_not_have_a_name_of_the_source() {
     }
     for other in [
         "int g() { return vadd_u32_u32_u32(a, b); }",
+        "int g() { if (a > vadd_u32_u32_u32(a, b)) { d = &(a)[vadd_u32_u32_u32(a, b)]; } }",
+        "int g() { h(a, vadd_u32_u32_u32(a, b)); lib::vadd_u32_u32_u32(a, b); }",
         "int g() { d = (int)vadd_u32_u32_u32((vptx_u32)(a), (vptx_u32)(b)); }",
         "int g() { if (a) b; else vadd_u32_u32_u32(a, b); }",
         "#define SUM vadd_u32_u32_u32(a, b)",
@@ -248,6 +256,23 @@ fn functions_must_not_have_a_name_of_the_source() {
     ] {
         assert_eq!(ported(&format!("{other}\n{asm}\n")).0.replaced, 1, "{other}");
     }
+}
+
+#[test]
+fn comments_of_operands_stay() {
+    let call = "vmin_u32_u32_u32((vptx_u32)(a), (vptx_u32)(b))";
+    let with = |rest: &str| text(&format!("asm(\"vmin.u32.u32.u32 %0, %1, %2;\" : {rest})"));
+    let d = "d = (__typeof__(d))";
+    let plain = "\"=r\"(d) : \"r\"(a), \"r\"(b)";
+    assert_eq!(with(&format!("{plain}, \"r\"(c /* one */)")), format!("/* one */ {d}{call}"));
+    assert_eq!(with(&format!("{plain}, \"0\"(0 // two\n)")), format!("/* two */ {d}{call}"));
+    assert_eq!(with(&format!("{plain} : /* three */ ")), format!("/* three */ {d}{call}"));
+    assert_eq!(with(&format!("{plain} : /* a, b */ \"cc\"")), format!("/* a, b */ {d}{call}"));
+    let left = "\"=r\"(d) : \"r\"(({ if (!n) break; n; })), \"r\"(b)";
+    assert_eq!(
+        reason(&format!("asm(\"vmin.u32.u32.u32 %0, %1, %2;\" : {left})")),
+        "the operand may leave a loop"
+    );
 }
 
 /// A source without another `#include` gets one behind `#pragma once`.
