@@ -595,11 +595,13 @@ impl<'t, 'n> Builder<'t, 'n> {
             }
         }
         let leaves = |last: usize| jumps[last].ends_block && matches!(jumps[last].to, To::Nowhere);
-        let may_end = |block: &Block| {
+        let may_end = |(at, block): (usize, &Block)| {
             let last = block.instructions.clone().next_back();
-            block.successors.is_empty() || last.is_some_and(leaves)
+            // A guarded branch that is the last instruction may go on to the end.
+            let goes_on = || at + 1 == own && last.is_some_and(|last| jumps[last].goes_on);
+            block.successors.is_empty() || last.is_some_and(leaves) || goes_on()
         };
-        let ends = blocks.iter().map(may_end).collect();
+        let ends = blocks.iter().enumerate().map(may_end).collect();
         let Builder { statements, accesses, starts, results, .. } = self;
         let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
         let mut by_meaning: Vec<(_, u32)> = numbered.collect();

@@ -610,6 +610,9 @@ fn the_caller_reads_results_at_every_return() {
         ("@p ret; mov.b32 d, 2;", &[3]),
         ("@p bra L; mov.b32 d, 2; L: @p ret; mov.b32 d, 3;", &[5]),
         ("mov.b32 d, 2; @p ret;", &[]),
+        ("L: @p bra L;", &[2]),
+        ("L: bra L;", &[]),
+        ("L: T: .branchtargets L; @p brx.idx a, T;", &[2]),
         ("@p bra L; L: mov.b32 d, 2;", &[]),
     ] {
         let text =
