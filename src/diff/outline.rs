@@ -11,7 +11,7 @@ use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::{Map, Set};
 use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
-use crate::print::{FloatType, number};
+use crate::print::{FloatType, enumerated, labels_of_pragmas, number};
 use crate::source::Span;
 use crate::syntax::{
     self, Declaration, DirectiveKind, Problem, ProblemKind, StatementKind, Statements,
@@ -134,11 +134,15 @@ impl<'s> Outline<'s> {
             return Err(errors);
         }
         let names = Names::of(&tree);
-        if let Some(error) = error(&tree, names.unended) {
+        if let Some(error) = error(&tree, names.unended).or_else(|| enumerated(&names)) {
             return Err(vec![error]);
         }
-        // Labels that only debug data uses count as unused.
+        // Labels that only debug data uses count as unused, except before a `.pragma`.
         let mut is_used = vec![false; names.symbols().len()];
+        let pragmas = labels_of_pragmas(&tree);
+        for (id, symbol) in names.symbols() {
+            is_used[id.index()] = pragmas.binary_search(&symbol.name.start).is_ok();
+        }
         for use_ in
             names.uses().iter().filter(|it| !it.declares() && !it.span().is_in(&names.debug))
         {
@@ -556,12 +560,13 @@ impl Reader<'_, '_> {
             }
             use_.is_some()
         });
-        // The type of the last operand of `tex` tells a depth from an offset.
+        // The type of the last operand of `tex` and `tld4` tells a depth from an offset, and that
+        // of the address in `isspacep` tells how 32 bits are extended.
         if let StatementKind::Instruction(it) = statement.kind()
-            && it.mnemonic().text(source) == "tex"
+            && let "isspacep" | "tex" | "tld4" = it.mnemonic().text(source)
         {
             let symbols = self.symbols;
-            let close = tokens.iter().rfind(|it| it.is(b']')).map_or(u32::MAX, |it| it.span().end);
+            let close = tokens.iter().rfind(|it| it.is(b']')).map_or(0, |it| it.span().end);
             let own = within(symbols.uses(), statement.head_span()).iter();
             let own = own.filter(|it| it.span().start >= close);
             let types = own.filter_map(|it| symbols.symbol(it.symbol()?).ty);

@@ -242,6 +242,9 @@ impl<'f, 's> Functions<'f, 's> {
         let (mut places, mut known) = (Vec::new(), Set::default());
         for place in before.order.iter().chain(&after.order) {
             let is_later = match *place {
+                // Other functions may read a register that is declared outside of functions.
+                SharedName::Old(name) if self.sides.old.name(name).is_global => return None,
+                SharedName::New(name) if self.sides.new.name(name).is_global => return None,
                 SharedName::Old(name) if old_outside(name) => return None,
                 SharedName::Old(_) => false,
                 SharedName::New(name) => match self.locals.old_of(name) {

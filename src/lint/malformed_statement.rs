@@ -31,12 +31,13 @@ pub(crate) fn find(
             .iter()
             .take_while(|it| it.span.start <= place.end)
             .any(Diagnostic::is_syntax_error);
-        if is_known || is_in_video(video, Span::at(at)) {
+        // A `;` right behind a video instruction is not in it.
+        if is_known || is_in_video(video, Span::new(place.start, place.start + 1)) {
             continue;
         }
         let finding = match error.kind {
             ErrorKind::Unexpected(expected) => malformed(tree.source(), error, expected, place),
-            ErrorKind::MissingSemicolon => missing_semicolon(error.span),
+            ErrorKind::MissingSemicolon => missing_semicolon(tree.source(), error.span),
             // `known` has the errors of the other kinds.
             _ => continue,
         };

@@ -7,6 +7,9 @@ use crate::syntax::{StatementKind, removed};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let (names, source) = (subject.names, subject.source());
+    if names.enumeration.is_some() {
+        return;
+    }
     for (id, symbol) in names.symbols() {
         let is_used = || names.uses_of_symbol(id).any(|it| !it.declares());
         if symbol.kind != SymbolKind::Label || symbol.is_double || is_used() {

@@ -64,6 +64,8 @@ pub struct Names {
     by_meaning: OnceLock<ByMeaning>,
     /// Whether another layout of the same tokens could change what names mean.
     pub(crate) is_doubtful: bool,
+    /// The first list that enumerates labels or functions. Names do not know these uses.
+    pub(crate) enumeration: Option<Span>,
     /// The end of the first statement that lacks its `;` or is no statement of PTX.
     pub(crate) unended: Option<Span>,
     /// The places of `.loc`, `.file`, `.section` and `@@DWARF` statements.

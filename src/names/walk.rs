@@ -38,6 +38,7 @@ pub(super) fn names(tree: &Tree<'_>) -> Names {
             by_meaning: OnceLock::new(),
             // Line breaks matter only where a statement is wrong.
             is_doubtful: !tree.errors().is_empty(),
+            enumeration: None,
             unended: None,
             debug: Vec::new(),
         },
@@ -210,6 +211,7 @@ impl<'t> Walker<'t> {
         // In an unknown directive, a `;` inside of braces may end a statement.
         self.names.is_doubtful |= directive.kind() == DirectiveKind::Unknown
             && statement.tokens().iter().any(|token| token.is(b'{'));
+        self.names.enumeration = self.names.enumeration.or_else(|| directive.enumeration());
         if directive.kind().is_debug() {
             self.names.debug.push(statement.span());
         }

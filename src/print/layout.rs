@@ -209,7 +209,7 @@ impl<'s> Layout<'s> {
     }
 
     fn indentation(&self, level: usize) -> usize {
-        level.min(MAX_LEVEL) * self.options.indent_width
+        level.min(MAX_LEVEL) * self.options.indent_width.min(FormatOptions::MAX_INDENT_WIDTH)
     }
 
     /// Starts a line, after a blank line if the text has one.

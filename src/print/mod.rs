@@ -42,7 +42,7 @@ use thiserror::Error;
 
 use layout::Layout;
 pub(crate) use normal::normalize_with;
-pub(crate) use normal::{FloatType, number};
+pub(crate) use normal::{FloatType, enumerated, labels_of_pragmas, number};
 pub use normal::{NormalOptions, normalize};
 use writer::Writer;
 
@@ -50,7 +50,8 @@ use writer::Writer;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatOptions {
-    /// The number of spaces for each level of braces; 4 by default.
+    /// The number of spaces for each level of braces; 4 by default. More than
+    /// [`FormatOptions::MAX_INDENT_WIDTH`] count as that many.
     pub indent_width: usize,
     /// The most bytes of a line: a longer statement is continued on another line, if it has a comma
     /// to break after. Comments do not count. 100 by default.
@@ -74,6 +75,9 @@ impl Default for FormatOptions {
 }
 
 impl FormatOptions {
+    /// The largest number of spaces for each level of braces.
+    pub const MAX_INDENT_WIDTH: usize = 16;
+
     /// These options with another number of spaces for each level of braces.
     #[must_use]
     pub fn with_indent_width(mut self, spaces: usize) -> FormatOptions {

@@ -573,8 +573,9 @@ fn format_options(format: &FormatSection) -> Result<FormatOptions, WrongSettings
         }
     };
     let mut options = FormatOptions::default();
+    let most = FormatOptions::MAX_INDENT_WIDTH;
     options.indent_width =
-        within("indent-width", format.indent_width, options.indent_width, 0, 16)?;
+        within("indent-width", format.indent_width, options.indent_width, 0, most)?;
     options.line_width = within("line-width", format.line_width, options.line_width, 40, 10_000)?;
     options.line_ending = match format.line_ending {
         Ending::Lf => LineEnding::Lf,

@@ -368,6 +368,18 @@ fn another_meaning_is_a_difference() {
             ".reg .b32 %f<9>; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
             ".reg .b32 %f<6>; .reg .s32 %f6; tex.1d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5}], %f6;",
         ),
+        (
+            ".reg .b32 %f<9>; tld4.r.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%f4, {%f5,%f5}], %f6;",
+            ".reg .b32 %f<6>; .reg .s32 %f6; tld4.r.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, \
+             [%f4, {%f5,%f5}], %f6;",
+        ),
+        // ptxas extends an address in `.s32` by its sign.
+        (
+            ".reg .pred p; .reg .u32 a; isspacep.global p, a;",
+            ".reg .pred p; .reg .s32 a; isspacep.global p, a;",
+        ),
+        // The pragma belongs to the label `Q`.
+        ("L: Q: .pragma \"nounroll\"; bra L;", "L: .pragma \"nounroll\"; bra L;"),
         // The inner register is not the outer register.
         (
             ".reg .b32 a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; } st.u32 [a], a;",
@@ -929,7 +941,7 @@ fn places(change: &Change, side: Side) -> Vec<(Range<usize>, &Line)> {
 }
 
 /// The statements of a function that a change must show: all except declarations of registers that
-/// are not vectors, debug data, and labels that nothing uses.
+/// are not vectors, debug data, and labels that nothing uses and no `.pragma` follows.
 fn shown(outline: &Outline<'_>, function: &Function) -> Vec<Range<usize>> {
     let is_used = |label: &str| {
         let others = function
@@ -937,6 +949,12 @@ fn shown(outline: &Outline<'_>, function: &Function) -> Vec<Range<usize>> {
             .iter()
             .filter(|it| matches!(it.kind, Kind::Instruction | Kind::Directive | Kind::Variable));
         others.into_iter().any(|it| outline.texts(it.tokens.clone()).contains(&label))
+    };
+    let is_of_pragma = |label: &Statement| {
+        let after = function.statements.iter().filter(|it| it.span.start > label.span.start);
+        let is_pragma = |it: &&Statement| outline.text(it.tokens.start) == ".pragma";
+        let mut ends = after.filter(|it| it.kind == Kind::Label || is_pragma(it));
+        ends.next().is_some_and(|it| is_pragma(&it))
     };
     let is_shown = |it: &&Statement| match it.kind {
         Kind::Registers => matches!(outline.text(it.tokens.start + 1), ".v2" | ".v4"),
@@ -946,6 +964,7 @@ fn shown(outline: &Outline<'_>, function: &Function) -> Vec<Range<usize>> {
             outline.text(it.tokens.end).ends_with("targets")
                 || outline.text(it.tokens.end) == ".callprototype"
                 || is_used(outline.text(it.tokens.start))
+                || is_of_pragma(it)
         }
         _ => true,
     };
@@ -1619,6 +1638,22 @@ fn unread_results_are_not_claimed_to_be_equal() {
         let changes = differences(&module_of(&[one.into()]), &module_of(&[two.into()]));
         assert_eq!(equivalence(&changes[0]), None, "{one} {two}");
     }
+}
+
+/// Other functions may read a register that is declared outside of functions.
+#[test]
+fn registers_of_modules_are_not_claimed_to_be_equal() {
+    let with = |one: &str| {
+        let own = format!("{one} add.u32 d, a, b;");
+        format!(
+            "{}.func g()\n{{\nst.u32 [R], R;\nret;\n}}\n",
+            module_of(&[own]).replacen(".visible", ".reg .b32 R;\n.visible", 1)
+        )
+    };
+    let changes = differences(&with("mov.b32 R, a;"), &with("mov.b32 R, b;"));
+    assert_eq!(equivalence(&changes[0]), None, "{}", told(&changes));
+    let changes = differences(&with("mov.b32 d, a;"), &with("mov.b32 d, b;"));
+    assert!(!changes.is_empty());
 }
 
 /// Each video instruction is proven equal to its replacement.

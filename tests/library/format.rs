@@ -947,3 +947,12 @@ fn lines_that_a_suppression_is_about_stay_together() {
     let text = "vadd.sat.u32.u32.u32 d, a, b; // vptx: ignore[V501]";
     assert_eq!(formatted(text), "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501]\n");
 }
+
+#[test]
+fn indentation_is_limited() {
+    let text = "{ vadd2.u32.u32.u32 t.h10, a, b, c; }";
+    let of = |width| format(text, &FormatOptions::default().with_indent_width(width));
+    let most = FormatOptions::MAX_INDENT_WIDTH;
+    assert!(of(most).expect("PTX").contains(&format!("\n{}vadd2", " ".repeat(most))));
+    assert_eq!(of(usize::MAX), of(most));
+}

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use crate::support::ptx_files;
 use crate::support::random::Random;
 use crate::support::variant::{PIECES, Variant};
+use vptx::analysis::check;
+use vptx::check::CheckOptions;
+use vptx::diagnostic::{Code, RuleSet, Severity};
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
 use vptx::source::decode;
 
@@ -94,6 +97,17 @@ fn floats_have_one_spelling() {
     for (one, two) in [
         ("set.eq.bf16.f32 h, f, 0.1;", "set.eq.bf16.f32 h, f, 0f3DCCCCCD;"),
         (
+            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {f,f,f,f}, {b,b}, {b}, {1.0,f,f,f};",
+            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {f,f,f,f}, {b,b}, {b}, \
+             {0f3F800000,f,f,f};",
+        ),
+        (
+            "tld4.r.2d.v4.f32.f32 {f,f,f,f}, [t,{f,f}], {0.1,b};",
+            "tld4.r.2d.v4.f32.f32 {f,f,f,f}, [t,{f,f}], {0f3DCCCCCD,b};",
+        ),
+        // ptxas refuses the first of these.
+        ("cvt.rna.tf32.f32 b, 0.1;", "cvt.rna.tf32.f32 b, 0f3DCCCCCD;"),
+        (
             "st.global.v8.f32 [p], {0.1,f,f,f,f,f,f,f};",
             "st.global.v8.f32 [p], {0f3DCCCCCD,f,f,f,f,f,f,f};",
         ),
@@ -109,6 +123,44 @@ fn floats_have_one_spelling() {
     options.keep_comments = true;
     let form = normalize(&mixed, &options).expect("it is PTX");
     assert!(form.contains("/* a */"), "{form}");
+}
+
+/// For ptxas, a pragma belongs to the last label before it, used or not.
+#[test]
+fn the_label_of_a_pragma_stays() {
+    let with = |labels: &str| with_floats(&format!("{labels} @q bra L; M: ret;"));
+    let plain = normal(&with("L: .pragma \"nounroll\"; add.f32 f, f, f;"));
+    for same in [
+        "L: .pragma \"nounroll\"; Q: add.f32 f, f, f;",
+        "Q: L: .pragma \"nounroll\"; add.f32 f, f, f;",
+    ] {
+        assert_eq!(normal(&with(same)), plain, "{same}");
+    }
+    for other in [
+        "L: Q: .pragma \"nounroll\"; add.f32 f, f, f;",
+        "L: { Q: } .pragma \"nounroll\"; add.f32 f, f, f;",
+        "L: { Q: .pragma \"nounroll\"; } add.f32 f, f, f;",
+    ] {
+        let form = normal(&with(other));
+        assert_ne!(form, plain, "{other}");
+        assert_eq!(form.matches(':').count(), 2, "{form}");
+        assert_eq!(normal(&form), form, "{other}");
+    }
+}
+
+/// The form would have to write all names out.
+#[test]
+fn enumerated_labels_have_no_normal_form() {
+    for list in [".branchtargets A, L<2>;", ".calltargets f<1>;"] {
+        let text = with_floats(&format!("A: L0: L1: T: {list} ret;"));
+        let error = normalize(&text, &NormalOptions::default()).expect_err("a list with `<`");
+        assert!(error.to_string().contains("enumerates"), "{error}");
+        let rules = CheckOptions::default().with_rules(RuleSet::ALL);
+        let found = check(&text, &rules);
+        assert!(found.iter().all(|it| it.severity != Severity::Error), "{found:?}");
+        assert!(found.iter().all(|it| it.code != Code::UnusedLabel), "{found:?}");
+        assert!(vptx::diff(&text, &text.replace("ret;", "exit;")).is_err());
+    }
 }
 
 /// Modules of compilers that are small enough for many variants.

@@ -930,3 +930,19 @@ fn constants_of_all_statements_have_a_value() {
         }
     }
 }
+
+/// The second `;` is no part of the statement before it.
+#[test]
+fn a_semicolon_alone_is_malformed() {
+    for statement in
+        ["vadd.u32.u32.u32 r, a, 1;;", "add.u32 r, a, 1;;", "vadd.u32.u32.u32 r, a, 1; ;"]
+    {
+        let text = format!(
+            "{HEAD}.visible .func f(.reg .b64 q)\n{{\n.reg .b32 r, a;\nld.u32 a, [q];\n{statement}\n\
+             st.u32 [q], r;\nret;\n}}\n"
+        );
+        let every = CheckOptions::default().with_rules(RuleSet::ERRORS);
+        let every = every.with_every_module(true);
+        assert_eq!(found_with(&text, &every), [(Code::MalformedStatement, ";")], "{statement}");
+    }
+}

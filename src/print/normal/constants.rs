@@ -15,6 +15,14 @@ pub(crate) enum FloatType {
     Other,
 }
 
+/// The instructions whose constants ptxas rounds to their type. Of other constants it takes the low
+/// half of the `.f64`, or it is not known what ptxas does.
+const ROUNDING: [&str; 28] = [
+    "abs", "add", "atom", "copysign", "cos", "cvt", "div", "ex2", "fma", "lg2", "mad", "max",
+    "min", "mov", "mul", "neg", "rcp", "red", "rsqrt", "selp", "set", "setp", "sin", "slct",
+    "sqrt", "st", "sub", "testp",
+];
+
 impl FloatType {
     /// The type of a number, by the tokens before it in its statement. With few exceptions, the
     /// last floating-point type is that of the sources: `cvt.f64.f32`.
@@ -42,10 +50,12 @@ impl FloatType {
                 let own = tokens[start..].iter().find(|it| text(it) != ".ftz");
                 own.and_then(of_word).unwrap_or_default()
             }
-            // ptxas takes the low half of the `.f64`, and rounds nothing.
-            "atom" | "red" | "multimem" if has(&[".v2", ".v4", ".v8"]) => FloatType::Other,
+            // A declaration has no mnemonic.
+            _ if start > 0 && !ROUNDING.contains(&mnemonic) => FloatType::Other,
+            "atom" | "red" if has(&[".v2", ".v4", ".v8"]) => FloatType::Other,
             "st" if has(&[".async", ".v8"]) => FloatType::Other,
             "set" if has(&[".bf16"]) => FloatType::Other,
+            "cvt" if has(&[".tf32"]) => FloatType::Other,
             // The last type is that of the sources: `set.eq.f32.b64`.
             "set" => {
                 let modifiers = tokens[start..].iter().take_while(|it| it.kind() == TokenKind::Dot);

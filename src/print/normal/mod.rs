@@ -21,11 +21,13 @@ use super::{FormatError, FormatOptions, Kept, format, format_in_parts, format_pa
 use crate::analysis::{self, PartPlace, TextPart, each_of};
 use crate::check::problem_diagnostic;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::names::Names;
 use crate::source::Span;
 use crate::source::decode;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
 pub(crate) use constants::FloatType;
 use plain::Plain;
+pub(crate) use reading::labels_of_pragmas;
 use reading::{Globals, Reading};
 use std::borrow::Cow;
 
@@ -96,6 +98,9 @@ pub(crate) fn normalize_with(
         return Ok(form);
     }
     let reading = Reading::new(source, options);
+    if let Some(found) = enumerated(&reading.names) {
+        return Err(FormatError { diagnostics: vec![found] });
+    }
     let (unended, is_doubtful) = (reading.names.unended, reading.names.is_doubtful);
     let form = laid_out_anew(reading, options, in_parallel);
     // A text in doubt may read differently in another layout.
@@ -119,6 +124,14 @@ pub(crate) fn normalize_with(
         }
     });
     Ok(vec![form?])
+}
+
+/// The error in a text that enumerates labels or functions, as in `L<3>`: it has no normal form, and
+/// is not compared.
+pub(crate) fn enumerated(names: &Names) -> Option<Diagnostic> {
+    let message = "a list that enumerates names with `<` is not read here";
+    let found = Diagnostic::new(Code::InvalidCharacter, names.enumeration?, message);
+    Some(found.help("write out the labels or functions"))
 }
 
 /// The normal form of a large text. `None` if it has to be read as a whole.

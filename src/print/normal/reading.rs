@@ -86,7 +86,10 @@ impl<'s> Reading<'s> {
     /// Whether the text means the same between other parts.
     pub(super) fn stands_alone(&self) -> bool {
         let names = &self.names;
-        !names.is_doubtful && names.unended.is_none() && self.debugged.is_empty()
+        !names.is_doubtful
+            && names.enumeration.is_none()
+            && names.unended.is_none()
+            && self.debugged.is_empty()
     }
 
     /// The uses of names outside of the parts that are left out.
@@ -140,15 +143,36 @@ fn functions(tree: &Tree<'_>) -> Vec<FunctionSpans> {
     tree.functions().map(spans).collect()
 }
 
+/// The offsets of the labels that start the block of a `.pragma`, in order. For ptxas, a pragma such
+/// as `"nounroll"` belongs to the last label before it, whether the label is used or not.
+pub(crate) fn labels_of_pragmas(tree: &Tree<'_>) -> Vec<u32> {
+    let (mut last, mut found) = (None, Vec::new());
+    for statement in tree.all_statements() {
+        match statement.kind() {
+            StatementKind::Label(name) => last = Some(name.start),
+            StatementKind::Function(_) => last = None,
+            StatementKind::Directive(it) if it.kind() == DirectiveKind::Pragma => {
+                found.extend(last.take());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 fn labels(tree: &Tree<'_>) -> Vec<Span> {
     let tokens = tree.tokens();
     let mut labels = Vec::new();
+    let pragmas = labels_of_pragmas(tree);
     for statement in tree.all_statements() {
         match statement.kind() {
             StatementKind::Label(name) => {
                 let at = statement.first_token();
                 let next = tokens.get(at + 2).map_or("", |next| next.span().text(tree.source()));
-                if !matches!(next, ".branchtargets" | ".calltargets" | ".callprototype") {
+                let is_needed =
+                    matches!(next, ".branchtargets" | ".calltargets" | ".callprototype")
+                        || pragmas.binary_search(&name.start).is_ok();
+                if !is_needed {
                     labels.push(name.to(tokens[at + 1].span()));
                 }
             }

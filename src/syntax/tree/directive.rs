@@ -133,7 +133,16 @@ impl<'t> Directive<'t> {
         Operands::new(self.source, self.arguments(), Role::Directive)
     }
 
-    /// The labels, functions and variables that the directive names, in the order of the text.
+    /// Where `.branchtargets` or `.calltargets` enumerates names: `L<3>` for `L0`, `L1` and `L2`.
+    pub(crate) fn enumeration(&self) -> Option<Span> {
+        let is_list =
+            matches!(self.kind(), DirectiveKind::BranchTargets | DirectiveKind::CallTargets);
+        let open = self.arguments().iter().find(|it| is_list && it.is(b'<'))?;
+        Some(open.span())
+    }
+
+    /// The labels, functions and variables that the directive names, in the order of the text. Those
+    /// that it enumerates, as in `L<3>`, are left out.
     pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
         let arguments = match self.kind() {
             // All words of `.loc` but the label behind `function_name` name nothing.
@@ -153,6 +162,9 @@ impl<'t> Directive<'t> {
         let kind = self.kind();
         let pieces = arguments.iter().enumerate().filter(move |(at, _)| match kind {
             DirectiveKind::Section => !arguments.get(at + 1).is_some_and(|next| next.is(b':')),
+            DirectiveKind::BranchTargets | DirectiveKind::CallTargets => {
+                !arguments.get(at + 1).is_some_and(|next| next.is(b'<'))
+            }
             // `@progbits`
             DirectiveKind::Dwarf => {
                 at.checked_sub(1).is_none_or(|before| !arguments[before].is(b'@'))

@@ -101,7 +101,6 @@ pub(super) fn local_words(input: Input<'_>) -> Rest<'_> {
 
 /// A name, with any value: `a`, `%r<10>`, `a[][4] = …`.
 pub(super) fn name(input: Input<'_>) -> Rest<'_> {
-    let range = delimited(punct(b'<'), cut(integer), cut(punct(b'>')));
     let first = delimited(punct(b'['), opt(integer), cut(punct(b']')));
     let dimension = delimited(punct(b'['), cut(integer), cut(punct(b']')));
     let dimensions = pair(first, many0_count(dimension)).map(drop);
@@ -171,9 +170,19 @@ fn prototype(input: Input<'_>) -> Rest<'_> {
     (dotted_word, opt(group), name, opt(group), attributes, punct(b';')).map(drop).parse(input)
 }
 
-/// `.branchtargets a, b;`, `.calltargets f, g;`
+/// `.branchtargets a, b, L<3>;`, `.calltargets f, g;`
 fn targets(input: Input<'_>) -> Rest<'_> {
-    (dotted_word, list(identifier), punct(b';')).map(drop).parse(input)
+    (dotted_word, list(names), punct(b';')).map(drop).parse(input)
+}
+
+/// A name, or names that a number enumerates: `L<3>`.
+fn names(input: Input<'_>) -> Rest<'_> {
+    pair(identifier, opt(range)).map(drop).parse(input)
+}
+
+/// `<10>`
+fn range(input: Input<'_>) -> Rest<'_> {
+    delimited(punct(b'<'), cut(integer), cut(punct(b'>'))).parse(input)
 }
 
 /// `.alias a, b;`
