@@ -195,6 +195,8 @@ async function about(code: string): Promise<void> {
     dialog.append(page, close);
     document.body.append(dialog);
     dialog.showModal();
+    // The button that has the focus stands at the end.
+    dialog.scrollTop = 0;
 }
 
 /** Does what a button is for, or says why that failed. */
@@ -206,10 +208,22 @@ const examples = find<HTMLSelectElement>('example');
 examples.append(new Option('Choose…', ''), ...EXAMPLES.map(({ name }, at) => new Option(name, String(at))));
 examples.addEventListener('change', () => {
     if (examples.value) {
-        void open(example(Number(examples.value)));
-        examples.value = '';
+        void run(() => leave(example(Number(examples.value))));
     }
 });
+/** Opens a state. The button Back of the browser leads to the text before. */
+async function leave(next: State): Promise<void> {
+    examples.value = '';
+    delete document.body.dataset.ready;
+    take();
+    window.clearTimeout(saving);
+    if (state.text.length <= LONGEST) {
+        window.history.replaceState(null, '', `#${await written(state)}`);
+    }
+    saved = `#${await written(next)}`;
+    window.history.pushState(null, '', saved);
+    await open(next);
+}
 function reread(language: LanguageName): void {
     take();
     void open({ ...state, language });

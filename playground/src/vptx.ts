@@ -100,7 +100,12 @@ export class Vptx implements Transport {
     }
 
     send(message: string): void {
-        this.ask({ message, method: JSON.parse(message).method ?? '' });
+        const parsed = JSON.parse(message);
+        // JSON of a lone surrogate is not JSON of any text in UTF-8.
+        if (/\\ud[89a-f]/.test(message)) {
+            message = JSON.stringify(parsed, (_, value) => (typeof value === 'string' ? value.toWellFormed() : value));
+        }
+        this.ask({ message, method: parsed.method ?? '' });
     }
 
     subscribe(handler: (message: string) => void): void {

@@ -338,6 +338,24 @@ async function refusals() {
     await done();
 }
 
+/** An example takes the place of a text, and Back returns it. Half a character stops nothing. */
+async function returns() {
+    const { page, done } = await opened(fragment({ text: 'vadd4.sat.u32.u32.u32 d, a, b, c; // mine\n' }));
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.evaluate(() => document.execCommand('insertText', false, String.fromCharCode(0xd800)));
+    await page.keyboard.type('\nvadd4.sat.u32.u32.u32 d, a, b, c;');
+    await findings(page, 2);
+    check(await page.textContent('#status'), '');
+    await page.selectOption('#example', { index: 2 });
+    await page.waitForSelector('body[data-ready]');
+    check(/mine/.test(await page.textContent('.cm-content')), false);
+    await page.goBack();
+    await findings(page, 2);
+    check(/mine/.test(await page.textContent('.cm-content')), true);
+    await done();
+}
+
 /** A file that cannot be loaded is no bug, and may come later. */
 async function downloads() {
     const answers = (file, status) => (page) => page.context().route(file, (route) => (
@@ -499,7 +517,7 @@ async function links() {
 }
 
 const PARTS = [
-    fixes, replaces, leftovers, phones, hosts, neighbours, queues, refusals, downloads, formats, hovers, files, links, lanes,
+    fixes, replaces, leftovers, phones, hosts, neighbours, queues, refusals, returns, downloads, formats, hovers, files, links, lanes,
     examples,
 ];
 try {

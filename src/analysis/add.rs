@@ -267,13 +267,13 @@ impl<'s> Writing<'s> {
         let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
         let text = applied(self.source, &all);
         let written = comments(&text, self.language);
-        let mut shift = 0;
+        let (mut added, mut removed) = (0, 0);
         let is_comment = |(kind, edit): (Insertion, Edit)| {
             let replaced = &edit.replacement;
             let blanks = replaced.len() - replaced.trim_start().len();
-            let at = edit.span.start as usize + shift + blanks;
-            shift += replaced.len();
-            shift -= edit.span.len() as usize;
+            let at = edit.span.start as usize + added - removed + blanks;
+            added += replaced.len();
+            removed += edit.span.len() as usize;
             let found = written.binary_search_by_key(&(at as u32), |comment| comment.start).is_ok();
             (found || kind == Insertion::More).then_some(edit)
         };

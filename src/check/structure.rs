@@ -38,7 +38,7 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
                 .label("no `{` is open")
                 .help("remove it, or add the `{` it belongs to")
         }
-        ProblemKind::MissingSemicolon => missing_semicolon(span),
+        ProblemKind::MissingSemicolon => missing_semicolon(source, span),
         ProblemKind::UnknownDirective => {
             let word = span.text(source);
             let message = format!("no statement starts with `{word}`");
@@ -150,10 +150,15 @@ fn unknown(
     )
 }
 
-pub(crate) fn missing_semicolon(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::MissingSemicolon, span, "the statement ends without `;`")
-        .label("expected `;`")
-        .fix(Applicability::Unsafe, "insert `;`", vec![Edit::insert(span.start, ";")])
+pub(crate) fn missing_semicolon(source: &str, span: Span) -> Diagnostic {
+    let found = Diagnostic::new(Code::MissingSemicolon, span, "the statement ends without `;`")
+        .label("expected `;`");
+    // Inside a brace that is not closed, a `;` ends nothing.
+    let (before, after) = source.split_at(span.start as usize);
+    if before.ends_with(';') || after.starts_with(';') {
+        return found;
+    }
+    found.fix(Applicability::Unsafe, "insert `;`", vec![Edit::insert(span.start, ";")])
 }
 
 /// The finding for a video instruction that does not parse.
@@ -172,7 +177,7 @@ pub(super) fn failure(
     let Some(token) = tokens.get(at).filter(|token| !token.span().is_empty()) else {
         let end = tokens.last().map_or(0, |last| last.span().end);
         if failure.expected.contains(Expected::SEMICOLON) {
-            return missing_semicolon(Span::at(end));
+            return missing_semicolon(source, Span::at(end));
         }
         if failure.expected.contains(Expected::BRACKET) {
             let open = tokens.iter().find(|token| token.is(b'[') || token.is(b'{'));

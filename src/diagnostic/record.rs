@@ -60,6 +60,7 @@ impl<'a> Record<'a> {
 
     /// The finding in a file with this name, between two positions, with the address of the code's
     /// page. Names of files may look the same as text; the URI tells the files apart.
+    #[cfg(feature = "cli")]
     pub(crate) fn in_file(
         self,
         path: &'a str,

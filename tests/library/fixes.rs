@@ -102,3 +102,16 @@ fn unsafe_fixes_want_to_be_asked_for_and_to_be_the_only_ones() {
         assert_eq!(fixed(&text(written), Applicability::Unsafe).text, text(part));
     }
 }
+
+/// Inside a brace that is not closed, a `;` ends nothing, and no other one follows.
+#[test]
+fn a_semicolon_is_added_once() {
+    for text in
+        [".global .u32 s[2]={1", ".global .u32 s={(1", ".global .u32 s[2]={1\n.func f() { ret; }"]
+    {
+        let done = fixed(text, Applicability::Unsafe);
+        assert!(!done.text.contains(";;"), "{}", done.text);
+        assert!(done.rounds.len() < 3, "{}", done.text);
+        assert!(done.left.iter().any(|it| it.severity == Severity::Error), "{}", done.text);
+    }
+}

@@ -303,3 +303,10 @@ fn a_comment_above_a_statement_takes_more_codes() {
     };
     assert_eq!(added(&source("V401"), Language::Cuda), source("V401, V501"));
 }
+
+#[test]
+fn a_comment_takes_the_place_of_blanks() {
+    let text = format!("vadd.s32.s32.s32 d, a;{}\nvmad.s32 d;\n", " ".repeat(60));
+    let done = add_ignores(&text, &CheckOptions::default());
+    assert!(left(&text).len() > 1 && left(&done.text).is_empty(), "{}", done.text);
+}

@@ -39,7 +39,8 @@ enum vptx_status
     VPTX_STATUS_NULL_ARGUMENT = 1,
     // An argument cannot be used: an unknown number or name, a wrong length.
     VPTX_STATUS_INVALID_ARGUMENT = 2,
-    // The text is not one legal video instruction. The error has findings.
+    // The text is not one legal video instruction, or the module to rewrite has errors of syntax.
+    // The error has findings.
     VPTX_STATUS_ILLEGAL_INSTRUCTION = 3,
     // The target or the PTX version lacks instructions that are needed, or no target is named.
     VPTX_STATUS_UNAVAILABLE = 4,

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use library::backend::c::Header;
-use library::backend::ptx::FreshRegisters;
+use library::backend::ptx::{FreshRegisters, RewriteError};
 use library::diagnostic::RuleSet;
 use library::ir::Input;
 use library::isa::Target;
@@ -78,9 +78,14 @@ pub(crate) fn rewrite(
         .with_comments(flags & comments != 0);
     let errors = CheckOptions::default().with_rules(RuleSet::ERRORS);
     let (module, _) = library::parse_with(text, &errors).expect("PTX");
-    let rewritten = library::rewrite(&module, &options)
-        .map_err(|error| Failure::new(Status::Unavailable, error.to_string()))?;
-    Ok(Text(rewritten.text()))
+    let failure = |error: RewriteError| {
+        let message = error.to_string();
+        match error {
+            RewriteError::Syntax(found) => Failure::illegal(text, message, found),
+            _ => Failure::new(Status::Unavailable, message),
+        }
+    };
+    Ok(Text(library::rewrite(&module, &options).map_err(failure)?.text()))
 }
 
 pub(crate) fn to_ptx(

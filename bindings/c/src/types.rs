@@ -19,7 +19,8 @@ pub enum Status {
     NullArgument = 1,
     /// An argument cannot be used: an unknown number or name, a wrong length.
     InvalidArgument = 2,
-    /// The text is not one legal video instruction. The error has findings.
+    /// The text is not one legal video instruction, or the module to rewrite has errors of syntax.
+    /// The error has findings.
     IllegalInstruction = 3,
     /// The target or the PTX version lacks instructions that are needed, or no target is named.
     Unavailable = 4,

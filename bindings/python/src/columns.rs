@@ -288,6 +288,9 @@ impl<'py> Column<'py> {
             }
             None => View::contiguous(address, shape),
         };
+        if address == 0 && view.shape.iter().all(|&size| size > 0) {
+            return Err(PyValueError::new_err("its array interface has words, but no address"));
+        }
         let numpy = PyOnceLock::import(&NDARRAY, py, "numpy", "ndarray");
         let is_numpy = numpy.is_ok_and(|ndarray| object.is_instance(ndarray).unwrap_or(false));
         let owner = object.clone();

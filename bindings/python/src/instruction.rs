@@ -55,7 +55,7 @@ impl From<vptx::backend::ptx::Cost> for Cost {
 pub(crate) struct Operand {
     /// The name of its place: `d`, `a`, `b` or `c`.
     name: &'static str,
-    /// All of it, with minus and selector.
+    /// All of it, with minus and selector, as the canonical text writes it.
     text: String,
     /// The register, if the operand is one.
     register: Option<String>,

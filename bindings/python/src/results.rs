@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use vptx::backend::ptx::Outcome;
+use vptx::backend::ptx::{Outcome, RewriteError};
 use vptx::check::Language;
 use vptx::diagnostic::{Applicability, RuleSet};
 use vptx::explain::{ExplainError, page};
@@ -126,7 +126,8 @@ pub(crate) fn fix(
     })
 }
 
-/// Formats a module as `vptx fmt` does. `line_ending` is `lf`, `crlf` or `keep`.
+/// Formats a module as `vptx fmt` does. `indent_width` is from 0 to 16; `line_ending` is `lf`,
+/// `crlf` or `keep`.
 ///
 /// Raises `PtxError` if the text cannot be formatted.
 #[pyfunction]
@@ -151,6 +152,10 @@ pub(crate) fn format(
             return Err(PyValueError::new_err(text));
         }
     };
+    if indent_width.is_some_and(|width| width > FormatOptions::MAX_INDENT_WIDTH) {
+        let text = format!("indent_width: must be from 0 to {}", FormatOptions::MAX_INDENT_WIDTH);
+        return Err(PyValueError::new_err(text));
+    }
     let usual = FormatOptions::default();
     let (indent, width) = (usual.indent_width, usual.line_width);
     let options = usual
@@ -328,7 +333,8 @@ pub(crate) struct Change {
     span: Span,
     /// Its characters in the old text.
     chars: Span,
-    /// `rewritten`, `kept`, or `unavailable` if the target lacks what it needs.
+    /// `rewritten`; `fused` or `grouped` if the new code also does the work of neighbours, which are
+    /// `absorbed`; `kept`; or `unavailable` if the target lacks what it needs.
     outcome: String,
     /// The numbers of machine instructions: of the video instruction, and of the new code. `None`
     /// if they were not measured.
@@ -412,7 +418,8 @@ impl Rewritten {
 /// module's own `.target` counts. `all` replaces all other video instructions, too. Without
 /// `regions`, each instruction is replaced by itself, and never several by one sequence.
 ///
-/// Raises `ValueError` if neither the module nor the argument names a target.
+/// Raises `PtxError` if the text has errors of syntax, and `ValueError` if neither the module nor
+/// the argument names a target.
 #[pyfunction]
 #[pyo3(signature = (text, *, target = None, semantics = None, all = false, regions = true,
     comments = false))]
@@ -461,7 +468,12 @@ pub(crate) fn rewrite(
         })
     });
     let (text, count, changes, errors) =
-        rewritten.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        rewritten.map_err(|error| match &error {
+            RewriteError::Syntax(found) => {
+                ptx_error(py, &error.to_string(), findings(&text.0, None, found))
+            }
+            _ => PyValueError::new_err(error.to_string()),
+        })?;
     let changes = changes.into_iter().map(|it| Py::new(py, it)).collect::<PyResult<_>>()?;
     Ok(Rewritten { text, changes, count, errors })
 }

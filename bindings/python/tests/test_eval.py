@@ -194,6 +194,9 @@ def test_array_interfaces():
         SAD.eval_batch(np.ma.array(a, mask=a > 5), 1, 2)
     with pytest.raises(TypeError, match="a: expected uint32 words"):
         SAD.eval_batch(Other(a, data=None), 1, 2)
+    with pytest.raises(ValueError, match="a: its array interface has words, but no address"):
+        SAD.eval_batch(Other(a, data=(0, True)), 1, 2)
+    assert SAD.eval_batch(Other(a, data=(0, True), shape=(0,)), 1, 2).tolist() == []
 
 
 def test_other_errors_of_arguments_pass():

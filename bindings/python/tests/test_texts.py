@@ -237,6 +237,8 @@ def test_wrong_arguments():
         vptx.explain("V999")
     with pytest.raises(ValueError, match="line ending"):
         vptx.format("", line_ending="cr")
+    with pytest.raises(ValueError, match="indent_width: must be from 0 to 16"):
+        vptx.format("", indent_width=2**40)
 
 
 def test_no_new_text_loses_bytes():
@@ -327,6 +329,9 @@ def test_errors_carry_their_findings():
     assert [it.code for it in raised.value.findings] == ["V003"]
     with pytest.raises(vptx.PtxError):
         vptx.normalize("{")
+    with pytest.raises(vptx.PtxError) as raised:
+        vptx.rewrite(".target sm_90\n{")
+    assert [it.code for it in raised.value.findings] == ["V003"]
 
 
 def test_modules():

@@ -633,6 +633,7 @@ fn ordinary_ptx() {
     });
     assert_eq!(status_of(fixed), Status::InvalidArgument);
     assert_eq!(status_of(rewrite(SUBTRACT, b"", 0)), Status::Unavailable);
+    assert_eq!(status_of(rewrite(".target sm_90\n{", b"", 0)), Status::IllegalInstruction);
 
     let subtract = instruction(SUBTRACT).unwrap();
     let ptx = |target: &str| {
