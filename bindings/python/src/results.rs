@@ -467,13 +467,12 @@ pub(crate) fn rewrite(
             (rewritten.text(), rewritten.edits().len(), changes, errors)
         })
     });
-    let (text, count, changes, errors) =
-        rewritten.map_err(|error| match &error {
-            RewriteError::Syntax(found) => {
-                ptx_error(py, &error.to_string(), findings(&text.0, None, found))
-            }
-            _ => PyValueError::new_err(error.to_string()),
-        })?;
+    let (text, count, changes, errors) = rewritten.map_err(|error| match &error {
+        RewriteError::Syntax(found) => {
+            ptx_error(py, &error.to_string(), findings(&text.0, None, found))
+        }
+        _ => PyValueError::new_err(error.to_string()),
+    })?;
     let changes = changes.into_iter().map(|it| Py::new(py, it)).collect::<PyResult<_>>()?;
     Ok(Rewritten { text, changes, count, errors })
 }
