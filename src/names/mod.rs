@@ -2,8 +2,9 @@
 //!
 //! [`Names::of`] reads a [tree](crate::syntax::parse). Names resolve as in ptxas: the innermost
 //! declaration counts; `%r7` and `%r07` are the same register of a range such as `%r<10>`; a label
-//! counts in its whole block, even before its place; debug data may name what functions declare. A
-//! variable of the module that is declared too late counts, too, though ptxas refuses that.
+//! counts in its whole block, even before its place, unless a block around has a label of that name
+//! before this block; debug data may name what functions declare. A variable of the module that is
+//! declared too late counts, too, though ptxas refuses that.
 //!
 //! ```
 //! use vptx::names::{Names, SymbolKind};
