@@ -216,13 +216,19 @@ async function leave(next: State): Promise<void> {
     examples.value = '';
     delete document.body.dataset.ready;
     take();
-    window.clearTimeout(saving);
-    if (state.text.length <= LONGEST) {
-        window.history.replaceState(null, '', `#${await written(state)}`);
-    }
+    const isKept = state.text.length <= LONGEST;
+    const before = isKept ? `#${await written(state)}` : '';
     saved = `#${await written(next)}`;
+    window.clearTimeout(due);
+    window.clearTimeout(saving);
+    if (before) {
+        window.history.replaceState(null, '', before);
+    }
     window.history.pushState(null, '', saved);
     await open(next);
+    if (!isKept) {
+        say('The text before was too long to be kept.');
+    }
 }
 function reread(language: LanguageName): void {
     take();

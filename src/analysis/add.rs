@@ -212,7 +212,12 @@ impl<'s> Writing<'s> {
         if self.comments.get(next).is_some_and(|comment| comment.start < end) {
             return None;
         }
-        let (words, kind) = match text.strip_suffix('\\') {
+        let cut = if self.language == Language::Cuda {
+            before_splice(text)
+        } else {
+            text.strip_suffix('\\')
+        };
+        let (words, kind) = match cut {
             Some(words) if self.language == Language::Cuda => (words, Insertion::Block),
             // No comment may follow the backslash.
             Some(_) if matches!(self.language, Language::Python | Language::Mojo) => return None,
@@ -223,7 +228,11 @@ impl<'s> Writing<'s> {
 
     /// The start of a line, and how to insert a comment above it. `None` if that is impossible.
     fn above(&self, line: usize) -> Option<(u32, Insertion)> {
-        let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
+        let joined = line > 0 && {
+            let before = self.line(line - 1).1;
+            before.ends_with('\\')
+                || self.language == Language::Cuda && before_splice(before).is_some()
+        };
         let kind = match self.language {
             Language::Cuda if joined => Insertion::BlockAbove,
             // No comment may follow the backslash.
@@ -279,4 +288,9 @@ impl<'s> Writing<'s> {
         };
         edits.into_iter().filter_map(is_comment).collect()
     }
+}
+
+/// The text before the backslash that joins a line of C to the next one; blanks may follow it.
+fn before_splice(line: &str) -> Option<&str> {
+    line.trim_end_matches([' ', '\t', '\r', '\x0b', '\x0c']).strip_suffix('\\')
 }

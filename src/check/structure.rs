@@ -4,6 +4,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, listed};
 use crate::isa::{PtxVersion, Target};
 use crate::source::{Span, UNDECODABLE, nearest};
 use crate::syntax::declaration::DIRECTIVES;
+use crate::syntax::lexer::skip_trivia;
 use crate::syntax::{
     ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Token,
     TokenKind, WantedStatement,
@@ -153,9 +154,11 @@ fn unknown(
 pub(crate) fn missing_semicolon(source: &str, span: Span) -> Diagnostic {
     let found = Diagnostic::new(Code::MissingSemicolon, span, "the statement ends without `;`")
         .label("expected `;`");
-    // Inside a brace that is not closed, a `;` ends nothing.
+    // There is one already, which ends nothing inside a brace that is not closed.
     let (before, after) = source.split_at(span.start as usize);
-    if before.ends_with(';') || after.starts_with(';') {
+    let mut next = 0;
+    let _ = skip_trivia(after.as_bytes(), &mut next);
+    if before.ends_with(';') || after[next..].starts_with(';') {
         return found;
     }
     found.fix(Applicability::Unsafe, "insert `;`", vec![Edit::insert(span.start, ";")])

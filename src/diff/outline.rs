@@ -10,8 +10,8 @@ use crate::analysis::read_module;
 use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::{Map, Set};
-use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
-use crate::print::{FloatType, enumerated, labels_of_pragmas, number};
+use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use, labels_of_pragmas};
+use crate::print::{FloatType, enumerated, number};
 use crate::source::Span;
 use crate::syntax::{
     self, Declaration, DirectiveKind, Problem, ProblemKind, StatementKind, Statements,

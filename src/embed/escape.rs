@@ -256,6 +256,7 @@ mod tests {
                 "$\u{1b}\u{4}g\\xgA\u{1f60}\u{1f600}A",
             ),
             (Form::Julia, r"\7g\0\12.", "\u{7}g\0\n."),
+            (Form::Julia, r"\u9.\U9.", "\t.\t."),
             (Form::Julia, r"\ug\Ug\8", r"\ug\Ug\8"),
             (Form::Julia, "a\\\n\t b", "ab"),
             (Form::Llvm, r"\\a\41\0A\4\n", "\\aA\n\\4\\n"),

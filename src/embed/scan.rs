@@ -306,7 +306,8 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
     let mut conditions = Vec::new();
     // The end of the last comment or directive, and whether a declaration may follow the code
     // before it.
-    let (mut trivia, mut is_between) = (0, true);
+    let is_marked = source.as_bytes().starts_with(BYTE_ORDER_MARK);
+    let (mut trivia, mut is_between) = (if is_marked { BYTE_ORDER_MARK.len() } else { 0 }, true);
     let after = |code: &str, is_between: bool| match code.trim_end().as_bytes().last() {
         Some(last) => matches!(last, b';' | b'}'),
         None => is_between,
@@ -523,7 +524,8 @@ impl<'s> Cursor<'s> {
             Some(before) => (before, m + 1),
             None => (before, m + 1),
         };
-        let alone = !before.last().is_some_and(|&byte| is_name(byte) || byte == b'.')
+        let follows = before.last().is_some_and(|&byte| is_name(byte) || byte == b'.');
+        let alone = (!follows || before == BYTE_ORDER_MARK)
             && !self.bytes.get(after).is_some_and(|&byte| is_name(byte));
         // `#define asm(x)`
         let cut = |it: &'s [u8]| {

@@ -322,7 +322,8 @@ fn percents_are_read_as_nvcc_does() {
 
 #[test]
 fn operands_are_listed() {
-    let source = r#"asm volatile("%[x] %[y] %9 %0" : "=&" "r"(a), [x]"+r"(b[f(1, 2)]) : [ z ] u8"n"(3), "0"(a));"#;
+    let source = r#"asm volatile("%[x] %[y] %9 %0" : "=&" "r"(a), [x]"+r"(b[f(1, 2)]) : [ z
+        ] u8"n"(3), "0"(a));"#;
     let asm = only(source);
     let listed: Vec<_> = asm
         .operands

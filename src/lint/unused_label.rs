@@ -2,7 +2,7 @@
 
 use super::structure::ModuleSubject;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
-use crate::names::SymbolKind;
+use crate::names::{SymbolKind, labels_of_pragmas};
 use crate::syntax::{StatementKind, removed};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
@@ -10,6 +10,7 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     if names.enumeration.is_some() {
         return;
     }
+    let pragmas = labels_of_pragmas(subject.tree);
     for (id, symbol) in names.symbols() {
         let is_used = || names.uses_of_symbol(id).any(|it| !it.declares());
         if symbol.kind != SymbolKind::Label || symbol.is_double || is_used() {
@@ -23,7 +24,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         // A table of targets needs its label.
         let is_table =
             statement.next().is_some_and(|next| matches!(next.kind(), StatementKind::Directive(_)));
-        if matches!(statement.kind(), StatementKind::Label(_)) && !is_table {
+        let is_of_pragma = pragmas.binary_search(&symbol.name.start).is_ok();
+        if matches!(statement.kind(), StatementKind::Label(_)) && !is_table && !is_of_pragma {
             let edit = Edit::replace(removed(source, statement.span()), "");
             diagnostic = diagnostic.fix(Applicability::Safe, "remove the label", vec![edit]);
         }

@@ -50,7 +50,7 @@ use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use crate::source::Span;
-use crate::syntax::Tree;
+use crate::syntax::{DirectiveKind, StatementKind, Tree};
 
 /// The names of a text.
 #[derive(Clone, Debug)]
@@ -421,4 +421,25 @@ impl ByMeaning {
         }
         ByMeaning { uses, starts, ranks, symbols }
     }
+}
+
+/// The offsets of the last labels before the pragmas of functions, in order. For ptxas, a pragma
+/// such as `"nounroll"` belongs to this label, whether the label is used or not.
+pub(crate) fn labels_of_pragmas(tree: &Tree<'_>) -> Vec<u32> {
+    let (mut last, mut found) = (None, Vec::new());
+    // The end of the last function: the pragmas of the module belong to no label.
+    let mut end = 0;
+    for statement in tree.all_statements() {
+        match statement.kind() {
+            StatementKind::Label(name) => last = Some(name.start),
+            StatementKind::Function(it) => {
+                (last, end) = (None, it.body().map_or(0, |body| body.span().end));
+            }
+            StatementKind::Directive(it) if it.kind() == DirectiveKind::Pragma => {
+                found.extend(last.take().filter(|_| statement.span().start < end));
+            }
+            _ => {}
+        }
+    }
+    found
 }

@@ -1,6 +1,6 @@
 //! Renaming.
 
-use super::{Meaning, Names, SymbolId, Use};
+use super::{Meaning, Names, SymbolId, SymbolKind, Use};
 use crate::diagnostic::{Edit, applied};
 use crate::source::{Span, line_end};
 use crate::syntax::{self, is_name};
@@ -16,6 +16,8 @@ pub(crate) enum RenameError {
         "the names of registers in a range start with `%`, a letter, `_` or `$`, and do not end with a digit"
     )]
     RangeName,
+    #[error("a list such as `L<3>` may name it")]
+    Enumerated,
     #[error("`{0}` already has another meaning here")]
     Taken(String),
 }
@@ -27,6 +29,10 @@ pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, 
     let names = Names::of(&syntax::parse(source));
     let here = names.at(offset).ok_or(RenameError::NoName)?;
     let meaning = here.meaning.ok_or(RenameError::NoName)?;
+    let kind = names.symbol(meaning.symbol()).kind;
+    if names.enumeration.is_some() && matches!(kind, SymbolKind::Label | SymbolKind::Function) {
+        return Err(RenameError::Enumerated);
+    }
     if !is_name(new) {
         return Err(RenameError::Invalid(new.into()));
     }

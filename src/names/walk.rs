@@ -151,8 +151,9 @@ impl<'t> Walker<'t> {
         // too late. If several symbols have the name, the first one counts.
         let mut waiting = std::mem::take(&mut self.innermost().waiting);
         for at in 0..self.names.symbols.len() {
-            let Symbol { kind, name, .. } = self.names.symbols[at];
-            if matches!(kind, SymbolKind::Function | SymbolKind::Register) {
+            let Symbol { kind, name, count, .. } = self.names.symbols[at];
+            // A range such as `r<3>` does not declare `r`.
+            if matches!(kind, SymbolKind::Function | SymbolKind::Register) || count.is_some() {
                 continue;
             }
             let own = SymbolId(at as u32);

@@ -6,7 +6,7 @@ use crate::analysis::Machine;
 use crate::backend::c::Header;
 use crate::check::{CheckOptions, check_instruction, is_wanted};
 use crate::diagnostic::{RuleSet, Severity};
-use crate::embed::{self, Asm, Host};
+use crate::embed::{self, Asm, Host, Piece};
 use crate::hash::Map;
 use crate::ir::Input;
 use crate::source::Span;
@@ -271,17 +271,22 @@ fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
     }
     // The call may stand in a block that is a loop itself.
     let leaves = |span: &Span| {
-        let mut words = span.text(source).split(|c: char| !is_part(c));
-        words.any(|word| matches!(word, "break" | "continue"))
+        embed::pieces(span.text(source)).any(|piece| {
+            let Piece::Code(code) = piece else { return false };
+            let mut words = code.split(|c: char| !is_part(c));
+            words.any(|word| matches!(word, "break" | "continue"))
+        })
     };
     if let Some(span) = asm.operands.iter().filter_map(|it| it.expression).find(leaves) {
         return Err(Refusal::at(span, "the operand may leave a loop"));
     }
     if let Some(span) = asm.clobbers {
-        let mut list = span.text(source).to_owned();
-        for comment in embed::comments(span.text(source), Host::C).iter().rev() {
-            list.replace_range(comment.range(), "");
+        let (text, mut list, mut at) = (span.text(source), String::new(), 0);
+        for comment in embed::comments(text, Host::C) {
+            list.push_str(&text[at..comment.start as usize]);
+            at = comment.end as usize;
         }
+        list.push_str(&text[at..]);
         let names = list.split(',').map(str::trim);
         let mut others = names.filter(|name| !matches!(*name, "" | "\"cc\""));
         if let Some(name) = others.next() {

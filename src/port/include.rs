@@ -25,7 +25,9 @@ pub(super) fn edit(source: &str, all: &[Directive<'_>], before: u32, header: &st
     let is_once = |it: &&Directive<'_>| it.name == "pragma" && argument(source, it) == "once";
     let top = || {
         let top = guard.or_else(|| earlier.first().filter(is_once));
-        feature(source, earlier, top.map_or(0, |it| it.span.end)).or(top)
+        let mark = source.starts_with(BYTE_ORDER_MARK).then_some(BYTE_ORDER_MARK.len_utf8());
+        let start = mark.unwrap_or(0) as u32;
+        feature(source, earlier, top.map_or(start, |it| it.span.end)).or(top)
     };
     let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(directive) = last.or_else(top).filter(|it| it.span.end < source.len() as u32) {
@@ -123,6 +125,8 @@ mod tests {
             ("#pragma once\n", "@"),
             // After what other headers want to be defined.
             ("#define _A 1\n", "#ifdef B\n#include <b>\n#endif\n@"),
+            ("\u{feff}#define _A 1\n", "@"),
+            ("\u{feff}#define _A 1\n#include <a>\n", "@"),
             ("#pragma once\n// one\n#define b 2\n#define _A 1\n", "#define c 3\n@"),
             ("#ifndef A\n#define A\n#define _A\n", "int x;\n#define _B\n@\n#endif\n"),
             ("#pragma once\n", "#define A 1\n@"),
@@ -142,6 +146,8 @@ mod tests {
         }
         // `#ifndef` that is no guard.
         let source = "#ifndef N\n#define N 4\n#endif\n@";
+        assert_eq!(included(source), format!("{line}\n{source}"));
+        let source = "#ifdef A\n#define B\n@\n#endif\n";
         assert_eq!(included(source), format!("{line}\n{source}"));
         let source = "#ifndef A\n#define A\n#else\n@\n#endif\n";
         assert_eq!(included(source), format!("{line}\n{source}"));

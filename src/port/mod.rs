@@ -199,6 +199,8 @@ fn declared(source: &str) -> Set<&str> {
     // The two words that stand directly before; empty if anything else stands there. What stands
     // before the last one.
     let (mut before, mut last, mut lead) = ("", "", ' ');
+    // Whether a value stands before in the statement.
+    let mut is_value = false;
     // The word before each open parenthesis, and before the list that has just ended.
     let (mut open, mut called) = (Vec::new(), "");
     for piece in embed::pieces(source) {
@@ -228,11 +230,16 @@ fn declared(source: &str) -> Set<&str> {
                         declared.insert(called);
                         ""
                     }
-                    ';' | '=' if matches!(lead, ',' | '*' | '&' | '>' | ':') => {
+                    ';' | '=' | '[' if !is_value && matches!(lead, ',' | '*' | '&' | '>' | ':') => {
                         declared.insert(last);
                         ""
                     }
                     _ => "",
+                };
+                is_value = match first {
+                    ';' | '{' | '}' => false,
+                    '=' | '?' => true,
+                    _ => is_value,
                 };
                 (before, last, lead, called) = ("", "", first, ended);
                 continue;
@@ -249,6 +256,7 @@ fn declared(source: &str) -> Set<&str> {
             if !last.is_empty() {
                 lead = ' ';
             }
+            is_value |= word == "return";
             (before, last) = (last, word);
         }
     }

@@ -6,6 +6,7 @@ use super::block::{Block, Call};
 use super::expression::{Definitions, as_block, closed};
 use crate::backend::c::Header;
 use crate::embed::{self, Asm, Host};
+use crate::hash::Set;
 use crate::source::Span;
 use crate::syntax::lexer;
 
@@ -46,11 +47,13 @@ pub(super) fn text(
     // Comments of the statement, but for those of operands that the call takes over; then those of
     // the PTX.
     let mut comments: Vec<String> = Vec::new();
+    let written = embed::comments(&text, Host::C);
+    let written: Set<&str> = written.iter().map(|it| it.text(&text)).collect();
     for (start, end) in inside(&asm.span) {
         let at = asm.span.start;
         let span = Span::new(at + start as u32, at + end as u32);
         let comment = as_block(span.text(source));
-        if !span.is_in(&expressions) || !text.contains(&comment) {
+        if !span.is_in(&expressions) || !written.contains(&*comment) {
             comments.push(comment);
         }
     }

@@ -42,7 +42,7 @@ use thiserror::Error;
 
 use layout::Layout;
 pub(crate) use normal::normalize_with;
-pub(crate) use normal::{FloatType, enumerated, labels_of_pragmas, number};
+pub(crate) use normal::{FloatType, enumerated, number};
 pub use normal::{NormalOptions, normalize};
 use writer::Writer;
 

@@ -241,6 +241,9 @@ fn lanes_take_one_kernel() {
         "vmax4.s32.s32.s32.add d.b20, a, b, c;",
         "vavrg4.s32.s32.u32 d, a, b, c;",
         "vavrg4.u32.u32.u32 d, a, b, c;",
+        // The sources have another sign than the lanes of the result.
+        "vmin4.u32.s32.s32.sat d, a, b, c;",
+        "vmax2.s32.u32.u32.sat d, a, b, c;",
         // The bytes of either source are in reverse order.
         "vadd4.u32.u32.u32 d, a.b0123, b, c;",
         "vadd4.u32.u32.u32 d, a, b.b4567, c;",

@@ -1213,6 +1213,21 @@ fn a_block_moves_from_behind_a_statement_that_goes() {
     assert_eq!(kinds(&changes), [1, 0, 3, 3], "{}", told(&changes));
 }
 
+/// Copies that differ only in their variable: without one of them, the others stay the same.
+#[test]
+fn variables_tell_statements_apart() {
+    let variables: Vec<String> = (1..6).map(|at| format!(".global .u32 g{at};")).collect();
+    let variables = variables.join("\n");
+    let text = |numbers: &[u32]| {
+        let copy = |at| format!("ld.global.u32 %r{at}, [g{at}];\nst.global.u32 [p], %r{at};\n");
+        let body: String = numbers.iter().map(copy).collect();
+        let head = ".reg .b64 p;\n.reg .b32 %r<9>;";
+        format!(".version 8.0\n.target sm_90\n{variables}.entry k() {{\n{head}\n{body}}}\n")
+    };
+    let changes = differences(&text(&[1, 2, 3, 4, 5]), &text(&[1, 2, 4, 5]));
+    assert_eq!(kinds(&changes), [2, 0, 0, 0], "{}", told(&changes));
+}
+
 /// Only the old statement uses a variable, and the variable has a new name.
 #[test]
 fn removed_statements_have_the_new_names_of_variables() {

@@ -178,6 +178,18 @@ fn laws_hold_on_made_modules() {
     }
 }
 
+/// Everything before a string on its line counts for the width of the line.
+#[test]
+fn lines_with_strings_are_broken_where_they_are_too_long() {
+    let (first, options) = ("a".repeat(60), FormatOptions::default());
+    for (length, between) in [(25, " "), (26, "\n    ")] {
+        let second = "b".repeat(length);
+        let source = format!(".pragma \"{first}\", \"{second}\";\n");
+        let expected = source.replace(", ", &format!(",{between}"));
+        assert_eq!(format(&source, &options), Ok(expected), "{length}");
+    }
+}
+
 #[test]
 fn layout_of_each_style() {
     for style in ["nvcc", "debug", "llc", "triton", "hand", "minified"] {

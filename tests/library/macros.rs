@@ -133,6 +133,7 @@ fn nothing_unknown_is_judged() {
     // `TYPE` may be a macro of a header, so nothing is reported.
     assert_eq!(about(r#""vadd." STR(TYPE) ".u32.u32 %0, %1, %2;""#), [""; 0]);
     assert_eq!(about(r#""vadd" TYPES " %0, %1, %2;""#), [""; 0]);
+    assert_eq!(about(r#""vadd" STR(.u32.u32.T) " %0, %1, %2;""#), [""; 0]);
     // `#` does not expand its argument.
     let found = about(r#""vadd." STR_(TYPE) ".u32.u32 %0, %1, %2;""#);
     assert_eq!(found.first().map(String::as_str), Some("V102 .\" STR_(TYPE"));

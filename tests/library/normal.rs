@@ -148,6 +148,13 @@ fn the_label_of_a_pragma_stays() {
     }
 }
 
+/// No label of a function belongs to a pragma of the module.
+#[test]
+fn pragmas_of_modules_have_no_label() {
+    let with = |label: &str| format!("{}.pragma \"nounroll\";\n", with_floats(label));
+    assert_eq!(normal(&with("Q: ret;")), normal(&with("ret;")));
+}
+
 /// The form would have to write all names out.
 #[test]
 fn enumerated_labels_have_no_normal_form() {

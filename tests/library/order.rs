@@ -160,6 +160,8 @@ fn loop_invariant_words_are_compared_as_they_are() {
         (LOAD, "", "add.u32 a, a, 1; @p bra round;"),
         (LOAD, "vadd4.u32.u32.u32.sat b, a, b, d;", AGAIN),
         ("", "vadd4.u32.u32.u32.sat b, a, d, c;", AGAIN),
+        // The third source, from the round before, counts.
+        ("", "mad.lo.u32 b, a, c, d;", AGAIN),
         // The inner loop does not contain the comparison.
         (LOAD, "inner: @p bra inner;", ""),
         // The outer loop changes the word, and there is no other one.

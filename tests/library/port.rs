@@ -233,7 +233,8 @@ fn functions_must_not_have_a_name_of_the_source() {
         "struct V { Id<unsigned> vadd_u32_u32_u32(int (*a)(int)) const { return a(1); } };",
         "struct V { const unsigned &vadd_u32_u32_u32(int) { return a; } };",
         "using lib::vadd_u32_u32_u32;",
-        "Fn one, vadd_u32_u32_u32 = two;",
+        "Fn one, vadd_u32_u32_u32;",
+        "unsigned one, vadd_u32_u32_u32[3];",
         "unsigned *vadd_u32_u32_u32;",
     ] {
         let (ported, header) = ported(&format!("{own}\n{asm}\n"));
@@ -246,6 +247,7 @@ fn functions_must_not_have_a_name_of_the_source() {
         "int g() { return vadd_u32_u32_u32(a, b); }",
         "int g() { if (a > vadd_u32_u32_u32(a, b)) { d = &(a)[vadd_u32_u32_u32(a, b)]; } }",
         "int g() { h(a, vadd_u32_u32_u32(a, b)); lib::vadd_u32_u32_u32(a, b); }",
+        "int g() { q = c ? x : vadd_u32_u32_u32; p = &vadd_u32_u32_u32; return *vadd_u32_u32_u32; }",
         "int g() { d = (int)vadd_u32_u32_u32((vptx_u32)(a), (vptx_u32)(b)); }",
         "int g() { if (a) b; else vadd_u32_u32_u32(a, b); }",
         "#define SUM vadd_u32_u32_u32(a, b)",
@@ -268,6 +270,8 @@ fn comments_of_operands_stay() {
     assert_eq!(with(&format!("{plain}, \"0\"(0 // two\n)")), format!("/* two */ {d}{call}"));
     assert_eq!(with(&format!("{plain} : /* three */ ")), format!("/* three */ {d}{call}"));
     assert_eq!(with(&format!("{plain} : /* a, b */ \"cc\"")), format!("/* a, b */ {d}{call}"));
+    let with_words = "\"r\"(a /* no break here */), \"r\"(sizeof(\"break\"))";
+    text(&format!("asm(\"vmin.u32.u32.u32 %0, %1, %2;\" : \"=r\"(d) : {with_words})"));
     let left = "\"=r\"(d) : \"r\"(({ if (!n) break; n; })), \"r\"(b)";
     assert_eq!(
         reason(&format!("asm(\"vmin.u32.u32.u32 %0, %1, %2;\" : {left})")),

@@ -174,6 +174,7 @@ fn sequences_are_right_within_ranges() {
         "vabsdiff.s32.u32.s32.sat d, %r5, b;",
         "vmin.s32.u32.s32.sat d, b, %r5;",
         "vset.u32.s32.lt d, b, %r5;",
+        "vset.s32.s32.ge d, %r5, 1;",
         "vmad.s32.s32.s32.sat d, a.h0, b.b1, %r5;",
         "vmad.u32.u32.u32.sat.shr15 d, a.h0, b.h1, %r5;",
         "vmad.s32.s32.s32.sat.shr7 d, %r5, b.b1, c;",

@@ -661,6 +661,22 @@ fn masks_on_mnemonics_are_shown_their_place() {
     }
 }
 
+#[test]
+fn help_fits_the_instruction() {
+    let help = |text: &str| vptx::check(text, &CheckOptions::default()).remove(0).help;
+    let has = |text: &str, part: &str| help(text).is_some_and(|it| it.contains(part));
+    // Types have no sizes.
+    for ty in [".b8", ".b16", ".u8", ".s16"] {
+        assert!(has(&format!("vadd.u32.u32{ty} r, s, t;"), "choose bytes and half-words"), "{ty}");
+    }
+    // An example has the registers of the instruction if their names are short.
+    for (name, shown) in [("d2345678901234567890", None), ("d23456789012345678901", Some("d"))] {
+        let d = shown.unwrap_or(name);
+        let text = format!("vadd4.u32.u32.u32.min {name}, s, t, r;");
+        assert!(has(&text, &format!("`vmin4.u32.u32.u32 {d}, {d}, r, r;`")), "{text}");
+    }
+}
+
 /// After a structural error, the rest of the text is still checked.
 #[test]
 fn reading_goes_on_after_errors() {

@@ -1431,6 +1431,15 @@ fn a_named_text_ends_with_its_line() {
     assert_eq!(found(source, Language::Python), []);
 }
 
+/// The bytes of the text count for each call, not those before the text.
+#[test]
+fn many_calls_may_name_a_text_far_below() {
+    let calls = "x = tl.inline_asm_elementwise(TEXT, \"=r,r\", [a], t, True, 1)\n".repeat(200);
+    let source = format!("{calls}TEXT = \"vadd.u32.u32 $0, $1, $1;\"\n");
+    assert_eq!(told(&source, Language::Python), ["V104 .u32.u32"]);
+    assert_eq!(skips(&source, Language::Python), []);
+}
+
 /// A name that any code may bind again is no constant.
 #[test]
 fn a_name_that_is_bound_again_is_no_constant() {

@@ -129,6 +129,7 @@ fn texts_that_a_program_completes_are_not_judged() {
         (c, format!("printf(R\"({})\", arch);", filled("sm_%d"))),
         (c, format!("printf(R\"({})\", arch);", filled("%s"))),
         (c, format!("fmt::format(R\"({})\", arch);", filled("{}"))),
+        (c, format!("fmt::format(R\"({})\", name);", lines.replace("k()", "{name}()"))),
         (c, format!("auto ptx = R\"({})\";", filled("$arch"))),
         (c, format!("auto ptx = R\"({})\";", filled("@ARCH@"))),
         (Language::Python, format!("ptx = \"\"\"{}\"\"\"\n", filled("%(arch)s"))),

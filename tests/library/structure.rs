@@ -183,6 +183,12 @@ fn only_whole_modules_are_judged_by_their_names() {
         (Code::SecondDeclaration, "t"),
     ];
     assert_eq!(found(&module), expected);
+    // A range does not declare its base, whether of registers or of variables.
+    for range in [".global .b32 r<3>;", ".reg .b32 r<3>;"] {
+        let text = format!("{HEAD}{range}\n{}", self::function("mov.b32 t, r; mov.b32 d, r1;"));
+        let text = text.replace(" mov.b32 d", " vadd.u32.u32.u32 d, a, t; mov.b32 d");
+        assert_eq!(found(&text)[0], (Code::UndeclaredName, "r"), "{range}");
+    }
     // Parameters of mere declarations may have the same name.
     let declared = format!("{HEAD}.extern .func (.param .b32 a) g(.param .b32 a, .reg .b32 a);\n");
     let clean = self::function("vadd.u32.u32.u32 d, a, b;");
@@ -621,7 +627,7 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         format!(
             "{HEAD}.func (.reg .b32 r) g(.reg .b32 x)\n{{\nmov.b32 r, x;\nret;\n}}\n\
              .func (.reg .b32 d) f(.reg .b32 a)\n{{\n.reg .b32 t;\n.reg .b64 l;\n.reg .pred p;\n\
-             .reg .v2 .b32 v;\n.reg .v4 .f32 w;\n.reg .f32 s;\n{statement}\n\
+             .reg .v2 .b32 v;\n.reg .v4 .f32 w;\n.reg .f32 s, lop3;\n{statement}\n\
              vadd.u32.u32.u32 d, a.b1, 2;\nret;\n}}\n"
         )
     };
@@ -648,6 +654,7 @@ fn operands_of_other_instructions_are_no_operands_of_video_instructions() {
         ("mov.b32 t|p, a;", "t|p", Some(pairs)),
         ("and.b32 _|p, a, a;", "_|p", Some(pairs)),
         ("ld.global.v4.f32 {s, s, s, s}|p, [l];", "{s, s, s, s}|p", Some(pairs)),
+        ("ld.global.v2.f32 {s, lop3}|p, [l];", "{s, lop3}|p", Some(pairs)),
         ("setp.eq.u32 _|_, a, a;", "_|_", None),
         ("shfl.sync.up.b32 _|p, a, 1, 0, -1;", "_|p", None),
         ("tex.2d.v4.f32.f32 _|p, [l, {s, s}];", "_|p", None),

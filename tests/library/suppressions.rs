@@ -310,3 +310,17 @@ fn a_comment_takes_the_place_of_blanks() {
     let done = add_ignores(&text, &CheckOptions::default());
     assert!(left(&text).len() > 1 && left(&done.text).is_empty(), "{}", done.text);
 }
+
+/// The comment stands before the backslash that joins the lines of a macro, or above the macro.
+#[test]
+fn a_comment_leaves_joined_lines_joined() {
+    for end in ["\\\n", "\\ \n", "\\\t\r\n", "/* c */ \\ \n"] {
+        let asm = "asm(\"vadd.s32.s32 %0, %1, %1;\" : \"=r\"(d) : \"r\"(a))";
+        let source = format!("#define F(d, a) {end}  {asm}; {end}  d++\nint x;\n");
+        let options = CheckOptions::default().with_language(Language::Cuda);
+        let done = add_ignores(&source, &options);
+        assert!(done.text.contains("vptx: ignore[V104]"), "{end:?}: {}", done.text);
+        assert!(!done.text.contains("//"), "{end:?}: {}", done.text);
+        assert_eq!(check(&done.text, &options), [], "{end:?}: {}", done.text);
+    }
+}

@@ -1759,6 +1759,14 @@ fn standard_input_by_its_name() {
     let hint =
         vptx_in(&folder.0, &["check", "--costs", "--stdin-filename", "k.cu"], text.as_bytes());
     assert!(hint.stderr.contains("--target"), "{}", hint.stderr);
+    // Where another file has a target, its costs are noted.
+    folder.write("k.cu", text);
+    let body = ".reg .b32 d, a, b, c;\nvavrg4.u32.u32.u32 d, a, b, c;\n";
+    folder.write("t.ptx", format!(".version 8.0\n.target sm_90\n.func f() {{\n{body}}}\n"));
+    let run = concise(&folder, &["--costs"]);
+    assert!(run.stdout.contains("V601"), "{}", run.transcript());
+    let human = vptx_in(&folder.0, &["check", "--costs"], b"");
+    assert!(!human.stderr.contains("--target"), "{}", human.stderr);
 }
 
 #[test]
@@ -1854,6 +1862,9 @@ fn headers_are_read_in_the_folders_that_are_named() {
         let run = concise(&folder, &arguments);
         assert!(run.stdout.starts_with(found) && run.status == 1, "{}", run.transcript());
     }
+    let inner = ["check", "--format", "concise", "-I../include", "a.cu"];
+    let run = vptx_in(&folder.0.join("src"), &inner, b"");
+    assert!(run.stdout.starts_with("a.cu:2:12: error[V101]: "), "{}", run.transcript());
     // A folder that is not there has no headers.
     assert_eq!(concise(&folder, &["-I", "none", "src"]).stdout, "");
     // Only names that are relative to such a folder are searched.

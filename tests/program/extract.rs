@@ -55,7 +55,7 @@ fn long_texts_are_whole() {
     let long = format!(".version 8.0\n.target sm_80\n{}", "// a line of a text\n".repeat(200_000));
     let library = [b"\x7fELF\0\0", long.as_bytes(), b"\0\0rest"].concat();
     let run = vptx_in(
-        &Folder::new("extract-long").0,
+        &Folder::new("extract-long-lines").0,
         &["extract", "--image", "1.sm_80.ptx", "-"],
         &library,
     );

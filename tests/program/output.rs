@@ -465,7 +465,7 @@ fn diffs_name_files_as_patch_does() {
     folder.write("a\"é.ptx", ODD);
     let diff = output(&folder.0, &["check", "--diff", "--quiet"], b"").stdout;
     assert!(diff.starts_with(b"--- \"a\\\"\\303\\251.ptx\"\n"), "{}", diff.escape_ascii());
-    let folder = Folder::new("output-diff-names");
+    let folder = Folder::new("output-diff-paths");
     folder.write("sub dir/a.ptx", ODD);
     folder.write("sub/b.ptx", ODD);
     let diff = output(&folder.0, &["check", "--diff", "--quiet"], b"").stdout;

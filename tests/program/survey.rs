@@ -217,6 +217,8 @@ fn unreadable_files_are_reported() {
         assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
         assert_eq!(run.stdout, "0 video instructions in 0 of 0 PTX texts (0.0 kB) in 0 files\n");
     }
+    fs::write(folder.0.join("x.tar"), tar(&[("x.so", &sample())])).unwrap();
+    assert_eq!(vptx_in(&folder.0, &["survey", "x.tar"], b"").status, 0);
     // Files that can be read do not hide one that cannot.
     folder.write("a.ptx", PLAIN);
     assert_eq!(vptx_in(&folder.0, &["survey", "a.ptx"], b"").status, 0);

@@ -27,7 +27,6 @@ use crate::source::decode;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
 pub(crate) use constants::FloatType;
 use plain::Plain;
-pub(crate) use reading::labels_of_pragmas;
 use reading::{Globals, Reading};
 use std::borrow::Cow;
 

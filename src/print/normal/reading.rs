@@ -2,7 +2,7 @@
 
 use super::NormalOptions;
 use crate::hash::{Map, Set};
-use crate::names::{Names, SymbolId, SymbolKind, Use};
+use crate::names::{Names, SymbolId, SymbolKind, Use, labels_of_pragmas};
 use crate::source::Span;
 use crate::syntax::{self, DirectiveKind, StatementKind, Token, Tree};
 
@@ -141,23 +141,6 @@ fn functions(tree: &Tree<'_>) -> Vec<FunctionSpans> {
         FunctionSpans { start: whole.start, body }
     };
     tree.functions().map(spans).collect()
-}
-
-/// The offsets of the labels that start the block of a `.pragma`, in order. For ptxas, a pragma such
-/// as `"nounroll"` belongs to the last label before it, whether the label is used or not.
-pub(crate) fn labels_of_pragmas(tree: &Tree<'_>) -> Vec<u32> {
-    let (mut last, mut found) = (None, Vec::new());
-    for statement in tree.all_statements() {
-        match statement.kind() {
-            StatementKind::Label(name) => last = Some(name.start),
-            StatementKind::Function(_) => last = None,
-            StatementKind::Directive(it) if it.kind() == DirectiveKind::Pragma => {
-                found.extend(last.take());
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 fn labels(tree: &Tree<'_>) -> Vec<Span> {
