@@ -7,7 +7,7 @@ use super::{Code, Fixed};
 use crate::analysis::check_counted;
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Edit, applied};
-use crate::embed::inner_sources;
+use crate::embed::{inner_sources, splice};
 use crate::source::{Span, line_end};
 
 /// The places for a comment, the first choice first.
@@ -212,12 +212,7 @@ impl<'s> Writing<'s> {
         if self.comments.get(next).is_some_and(|comment| comment.start < end) {
             return None;
         }
-        let cut = if self.language == Language::Cuda {
-            before_splice(text)
-        } else {
-            text.strip_suffix('\\')
-        };
-        let (words, kind) = match cut {
+        let (words, kind) = match self.before_splice(text) {
             Some(words) if self.language == Language::Cuda => (words, Insertion::Block),
             // No comment may follow the backslash.
             Some(_) if matches!(self.language, Language::Python | Language::Mojo) => return None,
@@ -226,13 +221,17 @@ impl<'s> Writing<'s> {
         Some((start + words.trim_end().len() as u32, kind))
     }
 
+    /// The text before the backslash at the end of a line.
+    fn before_splice<'t>(&self, line: &'t str) -> Option<&'t str> {
+        match self.language {
+            Language::Cuda => splice(line.as_bytes()).map(|at| &line[..at]),
+            _ => line.strip_suffix('\\'),
+        }
+    }
+
     /// The start of a line, and how to insert a comment above it. `None` if that is impossible.
     fn above(&self, line: usize) -> Option<(u32, Insertion)> {
-        let joined = line > 0 && {
-            let before = self.line(line - 1).1;
-            before.ends_with('\\')
-                || self.language == Language::Cuda && before_splice(before).is_some()
-        };
+        let joined = line > 0 && self.before_splice(self.line(line - 1).1).is_some();
         let kind = match self.language {
             Language::Cuda if joined => Insertion::BlockAbove,
             // No comment may follow the backslash.
@@ -288,9 +287,4 @@ impl<'s> Writing<'s> {
         };
         edits.into_iter().filter_map(is_comment).collect()
     }
-}
-
-/// The text before the backslash that joins a line of C to the next one; blanks may follow it.
-fn before_splice(line: &str) -> Option<&str> {
-    line.trim_end_matches([' ', '\t', '\r', '\x0b', '\x0c']).strip_suffix('\\')
 }

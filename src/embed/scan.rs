@@ -194,10 +194,15 @@ pub(super) fn splices(bytes: &[u8], mut pos: usize) -> usize {
     pos
 }
 
+/// Offset of the backslash that joins a line to the next one. Only white space follows it.
+pub(crate) fn splice(line: &[u8]) -> Option<usize> {
+    let last = line.iter().rposition(|&byte| !is_blank(byte))?;
+    (line[last] == b'\\').then_some(last)
+}
+
 /// Whether a backslash joins the line that ends here to the next one.
 fn is_spliced(bytes: &[u8], newline: usize) -> bool {
-    let last = bytes[..newline].iter().rev().find(|&&byte| !is_blank(byte));
-    last == Some(&b'\\')
+    splice(&bytes[..newline]).is_some()
 }
 
 /// The directives in a part of a text: the word of each, and a cursor after the word and the white

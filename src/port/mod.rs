@@ -30,6 +30,8 @@ mod expression;
 mod include;
 mod write;
 
+use std::mem;
+
 use crate::backend::c::Header;
 use crate::diagnostic::{Edit, applied};
 use crate::embed::{self, Asm, Directive, Host, Piece};
@@ -193,72 +195,91 @@ const BEFORE_CALLS: [&str; 20] = [
 
 /// The names that a source seems to declare: each word after another one, as in `unsigned name(`,
 /// `int name;` and `#define name`; and where a type ends with another token, names with a body, as
-/// in `> name(int) {`, and the last one before a `;` or `=`, as in `a, name;` and `using a::name;`.
+/// in `> name(int) {`, and the last one before a `;`, `=` or `[`, as in `a, name;` and
+/// `using a::name;`.
 fn declared(source: &str) -> Set<&str> {
-    let mut declared = Set::default();
-    // The two words that stand directly before; empty if anything else stands there. What stands
-    // before the last one.
-    let (mut before, mut last, mut lead) = ("", "", ' ');
-    // Whether a value stands before in the statement.
-    let mut is_value = false;
-    // The word before each open parenthesis, and before the list that has just ended.
-    let (mut open, mut called) = (Vec::new(), "");
+    let mut reader = Declared::default();
     for piece in embed::pieces(source) {
-        let code = match piece {
+        let mut rest = match piece {
             Piece::Code(code) => code,
             Piece::Comment => continue,
             Piece::Literal => {
-                (before, last, lead, called) = ("", "", ' ', "");
+                reader.pass();
                 continue;
             }
         };
-        let mut rest = code;
         while let Some(first) = rest.chars().next() {
             let length = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
-            if length == 0 {
+            if length > 0 {
+                let word;
+                (word, rest) = rest.split_at(length);
+                reader.word(word);
+            } else {
                 rest = &rest[first.len_utf8()..];
-                if first.is_whitespace() {
-                    continue;
+                if !first.is_whitespace() {
+                    reader.punctuation(first);
                 }
-                let ended = match first {
-                    '(' => {
-                        open.push(last);
-                        ""
-                    }
-                    ')' => open.pop().unwrap_or_default(),
-                    '{' => {
-                        declared.insert(called);
-                        ""
-                    }
-                    ';' | '=' | '[' if !is_value && matches!(lead, ',' | '*' | '&' | '>' | ':') => {
-                        declared.insert(last);
-                        ""
-                    }
-                    _ => "",
-                };
-                is_value = match first {
-                    ';' | '{' | '}' => false,
-                    '=' | '?' => true,
-                    _ => is_value,
-                };
-                (before, last, lead, called) = ("", "", first, ended);
-                continue;
             }
-            let word;
-            (word, rest) = rest.split_at(length);
-            if !matches!(word, "const" | "final" | "noexcept" | "override") {
-                called = "";
-            }
-            // The text of a macro follows its name.
-            if !last.is_empty() && before != "define" && !BEFORE_CALLS.contains(&last) {
-                declared.insert(word);
-            }
-            if !last.is_empty() {
-                lead = ' ';
-            }
-            is_value |= word == "return";
-            (before, last) = (last, word);
         }
     }
-    declared
+    reader.names
+}
+
+/// The reader of [`declared`], between two tokens.
+#[derive(Default)]
+struct Declared<'s> {
+    names: Set<&'s str>,
+    /// The two words that stand directly before; empty if anything else stands there.
+    words: [&'s str; 2],
+    /// The other token before these words.
+    lead: char,
+    /// Whether the statement has a value so far, which may name a function.
+    is_value: bool,
+    /// The word before each open parenthesis.
+    open: Vec<&'s str>,
+    /// The word before the parentheses that have just been closed; empty if there are none.
+    called: &'s str,
+}
+
+impl<'s> Declared<'s> {
+    fn word(&mut self, word: &'s str) {
+        let [before, last] = self.words;
+        // The text of a macro follows its name.
+        if !last.is_empty() && before != "define" && !BEFORE_CALLS.contains(&last) {
+            self.names.insert(word);
+        }
+        if !last.is_empty() {
+            self.lead = ' ';
+        }
+        if !matches!(word, "const" | "final" | "noexcept" | "override") {
+            self.called = "";
+        }
+        self.is_value |= word == "return";
+        self.words = [last, word];
+    }
+
+    fn punctuation(&mut self, token: char) {
+        let last = self.words[1];
+        let ends_type = matches!(self.lead, ',' | '*' | '&' | '>' | ':');
+        let called = mem::take(&mut self.called);
+        match token {
+            '(' => self.open.push(last),
+            ')' => self.called = self.open.pop().unwrap_or_default(),
+            '{' => _ = self.names.insert(called),
+            ';' | '=' | '[' if ends_type && !self.is_value => _ = self.names.insert(last),
+            _ => {}
+        }
+        match token {
+            ';' | '{' | '}' => self.is_value = false,
+            '=' | '?' => self.is_value = true,
+            _ => {}
+        }
+        self.words = [""; 2];
+        self.lead = token;
+    }
+
+    /// Passes a literal.
+    fn pass(&mut self) {
+        (self.words, self.lead, self.called) = ([""; 2], ' ', "");
+    }
 }
