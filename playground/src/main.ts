@@ -216,8 +216,7 @@ async function leave(next: State): Promise<void> {
     examples.value = '';
     delete document.body.dataset.ready;
     take();
-    const isKept = state.text.length <= LONGEST;
-    const before = isKept ? `#${await written(state)}` : '';
+    const before = state.text.length > LONGEST ? '' : `#${await written(state)}`;
     saved = `#${await written(next)}`;
     window.clearTimeout(due);
     window.clearTimeout(saving);
@@ -226,7 +225,7 @@ async function leave(next: State): Promise<void> {
     }
     window.history.pushState(null, '', saved);
     await open(next);
-    if (!isKept) {
+    if (!before) {
         say('The text before was too long to be kept.');
     }
 }

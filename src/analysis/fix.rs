@@ -45,9 +45,10 @@ impl Fixed {
 
 /// Makes the fixes of all findings, in at most 100 rounds, until none is left. With
 /// [`Applicability::Safe`], it makes only fixes that keep the meaning. With
-/// [`Applicability::Unsafe`], it then also makes the fix of each finding that offers exactly one. It
-/// makes no fix that adds errors to the fixed statement or to the text. If a fix guesses a mnemonic, modifier, comma or selector, no other fix changes that
-/// statement: a person should review the guess first.
+/// [`Applicability::Unsafe`], it then also makes the fix of each finding that offers exactly one.
+/// It makes no fix that adds errors to the fixed statement or to the text. If a fix guesses a
+/// mnemonic, modifier, comma or selector, no other fix changes that statement: a person should
+/// review the guess first.
 pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
     fix_new(source, options, most, |_| Vec::new())
 }

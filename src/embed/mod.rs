@@ -58,7 +58,7 @@ use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
 pub(crate) use notebook::{Cells, cells};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
-pub(crate) use scan::{Directive, Piece, code_start, directives, pieces, splice};
+pub(crate) use scan::{Directive, Piece, code_start, directives, mark_len, pieces, splice};
 pub use scan::{SkipReason, Skipped};
 pub(crate) use strings::{StringModule, modules};
 use template::{

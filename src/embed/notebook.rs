@@ -4,7 +4,7 @@
 //! such as `%%cu` or `%%writefile kernel.cu`, makes a text of its own. What comes after a mistake
 //! in the JSON is not read.
 
-use super::scan::{Form, Literal};
+use super::scan::{Form, Literal, mark_len};
 use super::{Host, Layer, Quoting};
 use crate::source::Span;
 
@@ -30,7 +30,7 @@ impl Cells {
 
 /// The cells of a notebook, and the place of a mistake in its JSON, which ends the reading.
 pub(crate) fn cells(source: &str) -> (Vec<Cells>, Option<u32>) {
-    let pos = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let pos = mark_len(source);
     let mut reader = Reader { source, pos };
     let mut found = CodeCells { main: Vec::new(), others: Vec::new(), host: Host::Python };
     let done = reader.members(|reader, key| match key {

@@ -216,8 +216,8 @@ pub(super) fn directives_in(text: &str, part: Span) -> impl Iterator<Item = (&st
     })
 }
 
-/// Offset of the line break that ends the line, or the last of the lines joined to it, whatever they
-/// hold. Without a line break, the end of the text.
+/// Offset of the line break that ends the line, or the last of the lines joined to it, whatever
+/// they hold. Without a line break, the end of the text.
 fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
         if !is_spliced(bytes, pos + n) {
@@ -228,7 +228,7 @@ fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     bytes.len()
 }
 
-/// The character that tells an encoding, in UTF-8, at the start of a text.
+/// The mark by which some editors tell that a text is UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes that may start a string or a comment.
@@ -304,15 +304,14 @@ pub(crate) struct Directive<'s> {
 /// The directives of a source, in order. After `#else` and the like, as many braces and parentheses
 /// are open as before the `#if`.
 pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
-    const STARTS: [bool; 256] = table(b"\"'/#{}()\n");
+    const STARTS: [bool; 256] = table(b"\"'/#{}()");
     let mut cursor = Cursor::new(source);
     let mut directives: Vec<Directive<'_>> = Vec::new();
-    let (mut depth, mut parentheses, mut is_open) = (0_usize, 0_usize, false);
+    let (mut depth, mut parentheses) = (0_usize, 0_usize);
     let mut conditions = Vec::new();
     // The end of the last comment or directive, and whether a declaration may follow the code
     // before it.
-    let is_marked = source.as_bytes().starts_with(BYTE_ORDER_MARK);
-    let (mut trivia, mut is_between) = (if is_marked { BYTE_ORDER_MARK.len() } else { 0 }, true);
+    let (mut trivia, mut is_between) = (mark_len(source), true);
     let after = |code: &str, is_between: bool| match code.trim_end().as_bytes().last() {
         Some(last) => matches!(last, b';' | b'}'),
         None => is_between,
@@ -321,16 +320,14 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
         cursor.pos = at + 1;
         match cursor.bytes[at] {
             b'/' => {
-                if cursor.comment(at) && !is_open {
+                if cursor.comment(at) {
                     is_between = after(&source[trivia..at], is_between);
                     trivia = cursor.pos;
                 }
             }
-            b'#' if !is_open && cursor.starts_line(at) => {
-                is_open = true;
+            b'#' if cursor.starts_line(at) => {
                 is_between = after(&source[trivia..at], is_between);
-                cursor.trivia(false);
-                let name = cursor.word();
+                let name = cursor.directive();
                 let open = conditions.len();
                 match name {
                     "if" | "ifdef" | "ifndef" => conditions.push((depth, parentheses)),
@@ -341,31 +338,31 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
                     }
                     _ => {}
                 }
-                let span = Span::new(at as u32, source.len() as u32);
+                cursor.pos = cursor.directive_end();
+                trivia = cursor.pos;
+                let span = Span::new(at as u32, trivia as u32);
                 let is_between = is_between && depth == 0 && parentheses == 0;
                 directives.push(Directive { span, name, conditions: open, is_between });
             }
-            b'\n' if is_open && !is_spliced(cursor.bytes, at) => {
-                is_open = false;
-                trivia = at;
-                if let Some(last) = directives.last_mut() {
-                    last.span.end = at as u32;
-                }
-            }
-            b'{' if !is_open => depth += 1,
-            b'}' if !is_open => depth = depth.saturating_sub(1),
-            b'(' if !is_open => parentheses += 1,
-            b')' if !is_open => parentheses = parentheses.saturating_sub(1),
-            b'#' | b'\n' | b'{' | b'}' | b'(' | b')' => {}
+            b'#' => {}
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            b'(' => parentheses += 1,
+            b')' => parentheses = parentheses.saturating_sub(1),
             quote => cursor.quoted(at, quote),
         }
     }
     directives
 }
 
-/// Offset of the first byte that is neither white space nor in a comment.
+/// The length of the byte order mark at the start of a source; 0 without one.
+pub(crate) fn mark_len(source: &str) -> usize {
+    if source.as_bytes().starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+}
+
+/// Offset of the first byte that is neither white space nor in a comment, behind a byte order mark.
 pub(crate) fn code_start(source: &str) -> usize {
-    let mut cursor = Cursor::new(source);
+    let mut cursor = Cursor { pos: mark_len(source), ..Cursor::new(source) };
     cursor.trivia(true);
     cursor.pos
 }
@@ -468,8 +465,8 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Where the directive around the cursor ends: at the first line break that is not joined to the
-    /// next line, nor in a comment or raw string.
+    /// Where the directive around the cursor ends: at the first line break that is not joined to
+    /// the next line, nor in a comment or raw string.
     pub(super) fn directive_end(mut self) -> usize {
         const STOPS: [bool; 256] = table(b"\"'/\n");
         while let Some(at) = find(self.bytes, self.pos, &STOPS) {

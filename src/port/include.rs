@@ -1,10 +1,8 @@
 //! The place of an `#include`.
 
 use crate::diagnostic::Edit;
-use crate::embed::{Directive, code_start};
+use crate::embed::{Directive, code_start, mark_len};
 use crate::source::Span;
-
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The change that includes a header before an offset; `None` if the source already includes the
 /// header before that offset. `all` has the directives of the source.
@@ -25,9 +23,7 @@ pub(super) fn edit(source: &str, all: &[Directive<'_>], before: u32, header: &st
     let is_once = |it: &&Directive<'_>| it.name == "pragma" && argument(source, it) == "once";
     let top = || {
         let top = guard.or_else(|| earlier.first().filter(is_once));
-        let mark = source.starts_with(BYTE_ORDER_MARK).then_some(BYTE_ORDER_MARK.len_utf8());
-        let start = mark.unwrap_or(0) as u32;
-        feature(source, earlier, top.map_or(start, |it| it.span.end)).or(top)
+        feature(source, earlier, top.map_or(0, |it| it.span.end)).or(top)
     };
     let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(directive) = last.or_else(top).filter(|it| it.span.end < source.len() as u32) {
@@ -82,9 +78,8 @@ fn guard<'d>(source: &str, all: &'d [Directive<'d>]) -> Option<&'d Directive<'d>
 
 /// Where the source starts: after comments at its top that a blank line follows.
 fn start(source: &str) -> usize {
-    let mark = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
-    let code = mark + code_start(&source[mark..]);
-    let line = source[..code].rfind('\n').map_or(mark, |at| at + 1);
+    let mark = mark_len(source);
+    let line = source[..code_start(source)].rfind('\n').map_or(mark, |at| at + 1);
     let comments = source[..line].trim_end_matches([' ', '\t', '\r', '\n']);
     let blank = &source[comments.len()..line];
     if blank.matches('\n').count() > 1 { line } else { mark }
