@@ -79,6 +79,11 @@ impl View {
         Ok(())
     }
 
+    /// Whether there are words, but no address of them.
+    pub(crate) fn is_null(&self) -> bool {
+        self.address == 0 && self.shape.iter().all(|&size| size > 0)
+    }
+
     /// The first and the last address, end excluded.
     fn bounds(&self) -> (usize, usize) {
         let (mut low, mut high) = (self.address, self.address + size_of::<u32>());

@@ -221,7 +221,16 @@ fn unsupported(object: &Bound<'_, PyAny>, name: &str) -> PyErr {
 }
 
 impl<'py> Column<'py> {
+    /// The words of an object. `None` if it offers none.
     fn of(object: &Bound<'py, PyAny>) -> PyResult<Option<Column<'py>>> {
+        let column = Column::offered(object)?;
+        if column.as_ref().is_some_and(|it| it.view.is_null()) {
+            return Err(PyValueError::new_err("it has words, but no address"));
+        }
+        Ok(column)
+    }
+
+    fn offered(object: &Bound<'py, PyAny>) -> PyResult<Option<Column<'py>>> {
         let py = object.py();
         if let Some(interface) = object.getattr_opt(intern!(py, "__array_interface__"))?
             && let Some(column) = Column::of_array(object, &interface)?
@@ -288,9 +297,6 @@ impl<'py> Column<'py> {
             }
             None => View::contiguous(address, shape),
         };
-        if address == 0 && view.shape.iter().all(|&size| size > 0) {
-            return Err(PyValueError::new_err("its array interface has words, but no address"));
-        }
         let numpy = PyOnceLock::import(&NDARRAY, py, "numpy", "ndarray");
         let is_numpy = numpy.is_ok_and(|ndarray| object.is_instance(ndarray).unwrap_or(false));
         let owner = object.clone();

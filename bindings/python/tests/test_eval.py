@@ -175,6 +175,23 @@ def test_dlpack():
         SAD.eval_batch(1, b, 1, out=OnlyDlpack(a))
 
 
+def test_a_tensor_without_an_address_is_refused():
+    class Null(OnlyDlpack):
+        def __dlpack__(self, **_):
+            capsule = self.inner.__dlpack__()
+            pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer_of.restype = ctypes.c_void_p
+            pointer_of.argtypes = ctypes.py_object, ctypes.c_char_p
+            tensor = pointer_of(capsule, b"dltensor")
+            # The address is the first member.
+            ctypes.c_void_p.from_address(tensor).value = None
+            return capsule
+
+    with pytest.raises(ValueError, match="a: it has words, but no address"):
+        SAD.eval_batch(Null(words(3)), 1, 2)
+    assert SAD.eval_batch(Null(words(0)), 1, 2).tolist() == []
+
+
 def test_array_interfaces():
     class Other:
         def __init__(self, inner, **changes):
@@ -194,7 +211,7 @@ def test_array_interfaces():
         SAD.eval_batch(np.ma.array(a, mask=a > 5), 1, 2)
     with pytest.raises(TypeError, match="a: expected uint32 words"):
         SAD.eval_batch(Other(a, data=None), 1, 2)
-    with pytest.raises(ValueError, match="a: its array interface has words, but no address"):
+    with pytest.raises(ValueError, match="a: it has words, but no address"):
         SAD.eval_batch(Other(a, data=(0, True)), 1, 2)
     assert SAD.eval_batch(Other(a, data=(0, True), shape=(0,)), 1, 2).tolist() == []
 
