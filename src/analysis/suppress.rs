@@ -348,10 +348,15 @@ impl Suppressions {
 
 /// The comments of a text, in order.
 pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
-    match language.host() {
+    let mut comments = match language.host() {
         None => lexer::comments(source),
         Some(host) => embed::comments(source, host),
+    };
+    // A line break may have two bytes.
+    for comment in &mut comments {
+        comment.end -= u32::from(comment.text(source).ends_with('\r'));
     }
+    comments
 }
 
 /// Reads a comment as a suppression, and adds findings on its form.
@@ -371,7 +376,7 @@ fn read(
     let text = comment[open..].trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
     let offset = span.end as usize - text.len();
     let text = text.strip_suffix(close).unwrap_or(text);
-    comment::read(text.trim_end_matches('\r'), offset, span, custom, wrong)
+    comment::read(text, offset, span, custom, wrong)
 }
 
 impl Suppression {

@@ -2,6 +2,7 @@
 
 use super::structure::FunctionSubject;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::source::Span;
 use crate::syntax::removed;
 
 pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
@@ -27,8 +28,20 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
             1 => "no path leads to this instruction".to_string(),
             count => format!("no path leads to these {count} instructions"),
         };
+        // Statements side by side go together: each has the blanks around it.
+        let mut spans: Vec<Span> = Vec::new();
+        for span in statements.iter().map(|it| it.span()) {
+            let blank = |it: &&mut Span| {
+                let between = &source[it.end as usize..span.start as usize];
+                between.bytes().all(|byte| matches!(byte, b' ' | b'\t'))
+            };
+            match spans.last_mut().filter(blank) {
+                Some(last) => last.end = span.end,
+                None => spans.push(span),
+            }
+        }
         let removed = |span| Edit::replace(removed(source, span), "");
-        let edits = statements.iter().map(|it| removed(it.span())).collect();
+        let edits = spans.into_iter().map(removed).collect();
         found.push(
             Diagnostic::new(Code::UnreachableStatement, first, message)
                 .label("never runs")

@@ -369,6 +369,24 @@ fn the_end_of_asm_is_no_unreachable_statement() {
     assert_eq!(after, ["vadd.u32.u32.u32 %0, %1, %1;"]);
 }
 
+/// Statements on one line are removed with the blanks between them, once.
+#[test]
+fn unreachable_statements_are_removed() {
+    let options = CheckOptions::default()
+        .with_every_module(true)
+        .with_rules(RuleSet::NONE.with(Code::UnreachableStatement));
+    for (body, left) in [
+        ("    exit; exit; exit;\n", "    exit;\n"),
+        ("    exit;\n    exit;\texit;\n    exit;\n", "    exit;\n"),
+        ("    exit; exit; /* why */ exit; L: exit; bra L;\n", "    exit; /* why */ L:\n"),
+    ] {
+        let module =
+            |body: &str| format!(".version 8.0\n.target sm_90\n.entry k()\n{{\n{body}}}\n");
+        let fixed = fix(&module(body), &options, Applicability::Unsafe);
+        assert_eq!(fixed.text, module(left));
+    }
+}
+
 fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
     let text = format!("asm(\"{template}\" : {operands});");
     let options = CheckOptions::default().with_language(Language::Cuda);

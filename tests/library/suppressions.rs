@@ -1,8 +1,8 @@
 //! Comments that suppress findings: what they cover, and how they are added.
 
-use vptx::analysis::{add_ignores, check, check_plainly};
+use vptx::analysis::{add_ignores, check, check_plainly, fix};
 use vptx::check::{CheckOptions, Language};
-use vptx::diagnostic::{Code, RuleSet, apply};
+use vptx::diagnostic::{Applicability, Code, RuleSet, apply};
 
 fn left(source: &str) -> Vec<String> {
     let found = check(source, &CheckOptions::default());
@@ -64,6 +64,20 @@ fn useless_and_wrong_comments_are_found() {
     assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
     assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);
     assert_eq!(left("ret; // see vptx: ignore[V501]"), [""; 0]);
+}
+
+/// A comment that is taken away leaves the line break, also one of two bytes.
+#[test]
+fn a_fix_keeps_line_breaks() {
+    for (language, mark, text) in [
+        (Language::Ptx, "//", "ret; // vptx: ignore[V501]\r\nret;\r\n"),
+        (Language::Cuda, "//", "asm(\"ret;\"); // vptx: ignore[V501]\r\nint x;\r\n"),
+        (Language::Python, "#", "x = 'asm(\"ret;\");' # vptx: ignore[V501]\r\ny = 1\r\n"),
+    ] {
+        let options = CheckOptions::default().with_language(language);
+        let fixed = fix(text, &options, Applicability::Safe);
+        assert_eq!(fixed.text, text.replace(&format!(" {mark} vptx: ignore[V501]"), ""));
+    }
 }
 
 /// Where an error is, other rules do not judge. So nothing tells whether a comment is needed there.
