@@ -164,11 +164,11 @@ fn says(
     let Some((template, start, end)) = view.reread(span, range, new) else {
         return false;
     };
-    let read =
-        refill(&template, mode, &asm.names, |index| match index.checked_sub(asm.operands.len()) {
-            None => Some(asm.operands[index].placeholder.as_str()),
-            Some(unknown) => asm.unknown.get(unknown).map(|it| it.placeholder.as_str()),
-        });
+    let placeholder = |index: usize| match index.checked_sub(asm.operands.len()) {
+        None => Some(asm.operands[index].placeholder.as_str()),
+        Some(unknown) => asm.unknown.get(unknown).map(|it| it.placeholder.as_str()),
+    };
+    let read = refill(&template, &asm.spelling, &asm.names, placeholder);
     let expected =
         [&asm.text[start..span.start as usize], replacement, &asm.text[span.end as usize..end]];
     read.is_some_and(|read| read == expected.concat())

@@ -394,11 +394,11 @@ impl<'s> Macros<'s> {
             cursor.quoted(start, first);
             Kind::Quoted
         } else if first.is_ascii_digit() {
-            let is_number = |at: usize| {
-                is_name(bytes[at])
-                    || bytes[at] == b'.'
-                    || matches!(bytes[at], b'+' | b'-')
-                        && matches!(bytes[at - 1] | 0x20, b'e' | b'p')
+            let is_number = |at: usize| match bytes[at] {
+                b'.' => true,
+                b'+' | b'-' => matches!(bytes[at - 1] | 0x20, b'e' | b'p'),
+                b'\'' => bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric),
+                byte => is_name(byte),
             };
             while cursor.pos < bytes.len() && is_number(cursor.pos) {
                 cursor.pos += 1;

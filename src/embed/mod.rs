@@ -777,12 +777,13 @@ fn is_template(text: &str) -> bool {
     }) || memchr::memchr_iter(b'%', bytes).any(|at| {
         let length = word(at + 1);
         bytes.get(at + 1) == Some(&b'(') || matches!(&bytes[at + 1..at + 1 + length], b"s" | b"d")
-    }) || memchr::memchr_iter(b'$', bytes).any(|at| bytes.get(at + 1) == Some(&b'{'))
-        || memchr::memchr_iter(b'@', bytes).any(|at| {
-            let length = word(at + 1);
-            length > 0 && bytes.get(at + 1 + length) == Some(&b'@')
-        })
-        || text.contains("<%")
+    }) || memchr::memchr_iter(b'$', bytes).any(|at| {
+        let is_modifier = at > 0 && bytes[at - 1] == b'.' && word(at + 1) > 0;
+        is_modifier || bytes.get(at + 1) == Some(&b'{')
+    }) || memchr::memchr_iter(b'@', bytes).any(|at| {
+        let length = word(at + 1);
+        length > 0 && bytes.get(at + 1 + length) == Some(&b'@')
+    }) || text.contains("<%")
         || text.contains("{{")
 }
 
@@ -840,8 +841,8 @@ pub struct Asm<'s> {
     /// In LLVM's templates, a placeholder is `$0`, and `$$` becomes `$`. In Rust's, it is `%0`
     /// or `%name`. In C and Zig, it is `%0`, or `%name` if the template has `%[name]`, or if all
     /// operands have names and the template has no number. If that placeholder has another
-    /// meaning, one `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte that is
-    /// not UTF-8 becomes U+007F. Without a `:` in C, every `%` stays.
+    /// meaning, one `$` or more follow it. `%%` becomes `%`, and `%=` a number that the template
+    /// does not have. A byte that is not UTF-8 becomes U+007F. Without a `:` in C, every `%` stays.
     pub text: String,
     /// Whether a `:` follows the template.
     pub extended: bool,
@@ -924,6 +925,13 @@ struct Template {
     in_directive: bool,
     clobbers: Option<Span>,
     layer: Option<Arc<Around>>,
+}
+
+/// The beginning of a template, as it is written.
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// Whether the literal at its end has `\$` for `$`.
+    pub(crate) escapes_dollar: bool,
 }
 
 /// Operands are a part of the text of an `asm`, at this place.
@@ -1011,6 +1019,25 @@ impl<'s> Asm<'s> {
         }
     }
 
+    /// The template up to an offset of the source, as it is written. `None` if no literal of the
+    /// template is at the offset.
+    pub(crate) fn written_before(&self, source: &str, offset: u32) -> Option<Written> {
+        let mut text = String::new();
+        for literal in &self.literals {
+            let body = literal.body;
+            let body = self.layer.as_ref().map_or(body, |layer| layer.place(body)).range();
+            if literal.joined_by_line {
+                text.push('\n');
+            }
+            let end = body.end.min(offset as usize);
+            text.push_str(source.get(body.start..end)?);
+            if offset as usize <= body.end {
+                return Some(Written { text, escapes_dollar: literal.form == Form::Julia });
+            }
+        }
+        None
+    }
+
     /// The change of the source that replaces a span of the text.
     ///
     /// `None` if the source cannot express exactly that: the span cuts a placeholder or an
@@ -1063,6 +1090,12 @@ impl<'s> Asm<'s> {
     /// any other `%` doubled if the statement doubles it or must double it.
     pub fn spelled(&self, text: &str) -> String {
         self.spelling.spell(text)
+    }
+
+    /// The number in the text that stands for one that each copy of the `asm` has for itself, and
+    /// the word for it, such as `%=`.
+    pub(crate) fn unique(&self) -> Option<(&str, &str)> {
+        self.spelling.unique()
     }
 
     /// References of an extended statement to operands that it does not have: their spelling

@@ -564,6 +564,7 @@ fn digits_end(bytes: &[u8], at: usize) -> usize {
 fn fill<'a>(
     template: &Mapped,
     parts: &[Replacement],
+    unique: &str,
     placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<(Mapped, Vec<u32>)> {
     let mut filled = Mapped::default();
@@ -591,7 +592,7 @@ fn fill<'a>(
                 }
             }
             ReplacementKind::Reference(index) => filled.text.push_str(placeholder(index)?),
-            ReplacementKind::Unique => filled.text.push('0'),
+            ReplacementKind::Unique => filled.text.push_str(unique),
             ReplacementKind::Nothing => {}
         }
         filled.map.replace(filled.text.len() as u32 - start, template.map.source(span));
@@ -609,6 +610,27 @@ pub(super) struct Spelling {
     operands: usize,
     /// Whether the sigil of other words is written twice.
     twice: bool,
+    unique: Unique,
+}
+
+/// What the template writes for a number that only this statement has, such as `%=`, and the number
+/// in its place. Both are empty if the template has none.
+#[derive(Clone, Debug, Default)]
+struct Unique {
+    number: String,
+    spelling: String,
+}
+
+impl Unique {
+    fn of(template: &str, parts: &[Replacement]) -> Unique {
+        let Some(part) = parts.iter().find(|it| it.kind == ReplacementKind::Unique) else {
+            return Unique::default();
+        };
+        // Digits that are nowhere else, so that they can be spelled again.
+        let mut numbers = (7_654_321_u32..).map(|number| number.to_string());
+        let number = numbers.find(|number| !template.contains(number)).unwrap_or_default();
+        Unique { number, spelling: part.span.text(template).to_owned() }
+    }
 }
 
 impl Spelling {
@@ -631,7 +653,15 @@ impl Spelling {
             }
         }
         self.push(&text[at..], &mut out);
-        out
+        match self.unique() {
+            Some((number, spelling)) => out.replace(number, spelling),
+            None => out,
+        }
+    }
+
+    pub(super) fn unique(&self) -> Option<(&str, &str)> {
+        let Unique { number, spelling } = &self.unique;
+        (!number.is_empty()).then_some((number, spelling))
     }
 
     /// Adds text without sigils.
@@ -696,6 +726,7 @@ pub(super) fn expand<'a>(
                 words: HashMap::new(),
                 operands: 0,
                 twice: matches!(mode, Mode::Llvm | Mode::Roles(_)),
+                unique: Unique::default(),
             },
         };
     }
@@ -709,6 +740,8 @@ pub(super) fn expand<'a>(
         }
         index
     });
+
+    let unique = Unique::of(&template.text, &parts);
 
     // The spelling of each reference: by its name, if the template uses that name anywhere, or if
     // all operands have names and the template uses no number.
@@ -750,7 +783,7 @@ pub(super) fn expand<'a>(
         })
         .collect();
     let place = |placeholders: &[String]| {
-        fill(&template, &parts, |index| placeholders.get(index).map(String::as_str))
+        fill(&template, &parts, &unique.number, |index| placeholders.get(index).map(String::as_str))
             .expect("each reference has a placeholder")
     };
     let (mut mapped, mut starts) = place(&placeholders);
@@ -817,7 +850,7 @@ pub(super) fn expand<'a>(
         .map(|(spelling, placeholder)| Unknown { spelling, placeholder })
         .collect();
     placeholders.truncate(operands.len());
-    let spelling = Spelling { mode, words, operands: operands.len(), twice };
+    let spelling = Spelling { mode, words, operands: operands.len(), twice, unique };
     Expanded { names, mapped, placeholders, unknown, unknown_at, joins_number, spelling }
 }
 
@@ -900,16 +933,17 @@ fn make_unique(placeholders: &mut [String], taken: &HashSet<&str>) -> bool {
     changed
 }
 
-/// The text of a template with these placeholders. `None` if the template refers to
+/// The text of a template with the placeholders of another one. `None` if the template refers to
 /// others.
 pub(super) fn refill<'a>(
     template: &Mapped,
-    mode: Mode,
+    spelling: &Spelling,
     names: &OperandNames<'_>,
     placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<String> {
     let nothing = usize::MAX;
-    let parts = parts(&template.text, mode, |spelling| names.known(spelling).unwrap_or(nothing));
-    let (filled, _) = fill(template, &parts, placeholder)?;
+    let index = |spelling: &str| names.known(spelling).unwrap_or(nothing);
+    let parts = parts(&template.text, spelling.mode, index);
+    let (filled, _) = fill(template, &parts, &spelling.unique.number, placeholder)?;
     Some(filled.text)
 }

@@ -11,9 +11,6 @@ use crate::names::{self, Names, RenameError, Symbol, Use};
 use crate::source::Span;
 use crate::syntax::{parse, parse_around};
 
-/// The words for a number that each copy of an `asm` has for itself, in C and in LLVM's text.
-const UNIQUE: [&str; 2] = ["%=", "${:uid}"];
-
 /// A name that stands at a place.
 #[derive(Debug)]
 pub(super) struct NameAt<'s> {
@@ -30,10 +27,13 @@ pub(super) struct NameAt<'s> {
 pub(super) enum NotRenamed {
     #[error(transparent)]
     Name(#[from] RenameError),
+    /// As the `asm` spells names.
+    #[error("{0}")]
+    InAsm(String),
     #[error("the string literals of the `asm` statement cannot hold the new name")]
     Literals,
     #[error("the new name must have `{0}` once, too: each copy of the `asm` has its own name")]
-    Unique(&'static str),
+    Unique(String),
 }
 
 /// A place where the same name stands.
@@ -139,20 +139,16 @@ impl NameAt<'_> {
     pub(super) fn rename(&self, new: &str) -> Result<Vec<Edit>, NotRenamed> {
         let new = self.unspelled(new);
         let Some(asm) = &self.asm else { return Ok(self.renamed(new)?) };
-        let unique = self.unique(asm);
-        let edits = match unique {
-            None => self.renamed(new)?,
-            Some((at, word)) => {
+        let new = match asm.unique().filter(|(number, _)| self.name().contains(number)) {
+            None => new.into(),
+            Some((number, word)) => {
                 let parts = new.split_once(word).filter(|(_, end)| !end.contains(word));
-                let (start, end) = parts.ok_or(NotRenamed::Unique(word))?;
-                let around = |edit: Edit| {
-                    let (from, number) = (edit.span.start, edit.span.start + at);
-                    let ends = [Span::new(from, number), Span::new(number + 1, edit.span.end)];
-                    [Edit::replace(ends[0], start), Edit::replace(ends[1], end)]
-                };
-                self.renamed(&format!("{start}0{end}"))?.into_iter().flat_map(around).collect()
+                let (start, end) = parts.ok_or_else(|| NotRenamed::Unique(word.into()))?;
+                format!("{start}{number}{end}")
             }
         };
+        let wrong = |error: RenameError| NotRenamed::InAsm(asm.spelled(&error.to_string()));
+        let edits = self.renamed(&new).map_err(wrong)?;
         let in_source = |edit: &Edit| {
             let (span, text) = asm.source_edit(self.source, edit.span, &edit.replacement)?;
             Some(Edit::replace(span, text))
@@ -164,20 +160,6 @@ impl NameAt<'_> {
 
     fn renamed(&self, new: &str) -> Result<Vec<Edit>, RenameError> {
         names::rename(self.text(), self.here.span().start, new)
-    }
-
-    /// Where the number of the copy of an `asm` stands in the name, and the word for it.
-    fn unique(&self, asm: &Asm<'_>) -> Option<(u32, &'static str)> {
-        if self.symbol()?.count.is_some() {
-            return None;
-        }
-        let name = self.here.span();
-        let written = |at: u32| asm.source_span(Span::new(at, at + 1)).text(self.source);
-        name.range().find_map(|at| {
-            let at = at as u32;
-            let word = UNIQUE.into_iter().find(|word| *word == written(at))?;
-            Some((at - name.start, word))
-        })
     }
 
     /// A new name as the PTX spells it: in most `asm` statements, `%%r1` stands for `%r1`.

@@ -202,6 +202,15 @@ fn parts_of_numbers_are_not_replaced() {
     }
 }
 
+/// A `'` between the digits of a number starts no character.
+#[test]
+fn numbers_have_separators() {
+    let source = "#define IN(x) \"r\"(x)\nvoid f() { asm(\"vadd.u32.u32.u32 %0, %1, %2;\" : \
+                  \"=r\"(d) : IN(p[1'0]), \"r\"(p[0xf'f])); }";
+    assert_eq!(told(source), [""; 0]);
+    assert_eq!(told(&source.replace("%2;", "%3;")), ["V701 %3"]);
+}
+
 #[test]
 fn work_is_bounded() {
     let used = "asm(A \"vadd.u32 %0;\" : \"=r\"(d)); ";

@@ -728,7 +728,7 @@ fn fixes_do_what_they_do_in_plain_ptx() {
 
 #[test]
 fn statements_that_are_not_read_are_counted() {
-    use SkipReason::{Computed, Disabled, Macro, Malformed};
+    use SkipReason::{Computed, Directive, Disabled, Macro, Malformed};
     let python = |source: &str| skips(source, Language::Python);
     let call =
         |text: &str| format!("tl.inline_asm_elementwise({text}, \"=r,r\", [x], t, True, 1)\n");
@@ -748,6 +748,10 @@ fn statements_that_are_not_read_are_counted() {
         ("x = '''", "''' % d", vec![Computed]),
         ("x = '''", "'''.replace(a, b)", vec![Computed]),
         ("x = '''", "'''.strip()", vec![]),
+        ("x = ('''", "'''\n).replace(a, b)", vec![Computed]),
+        ("return ( ('''", "''' ) ) % d", vec![Computed]),
+        ("x = ('''", "''')", vec![]),
+        ("f('''", "''').replace(a, b)", vec![]),
         ("x = f'''", "'''", vec![Computed]),
         ("x = '''{t} ", "'''", vec![]),
         ("x = '''\n#if 0\n", "'''", vec![Disabled]),
@@ -756,9 +760,10 @@ fn statements_that_are_not_read_are_counted() {
     ] {
         assert_eq!(python(&format!("{before}{cuda}{after}\n")), expected, "{before}{after}");
     }
-    for filled in
-        ["{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "${a + 1}", "@ty@", "{{ ty }}", "<% ty %>"]
-    {
+    for filled in [
+        "{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "${a + 1}", "$ty", "@ty@", "{{ ty }}",
+        "<% ty %>",
+    ] {
         let source = format!("x = '''asm(\"vadd4.{filled}.u32 %0;\" : \"=r\"(d));'''\n");
         assert_eq!((told(&source, Language::Python), python(&source)), (vec![], vec![Computed]));
     }
@@ -771,6 +776,14 @@ fn statements_that_are_not_read_are_counted() {
     assert_eq!(skips(rust, Language::Rust), [Computed]);
     let julia = "@asmcall(\"v$(op)4 \\$0;\", \"=r\", UInt32)";
     assert_eq!(skips(julia, Language::Julia), [Computed]);
+    let llvm = |text: &str| format!("Base.llvmcall(\"\"\"{text}\"\"\", UInt32, Tuple{{}})");
+    assert_eq!(skips(&llvm("call void asm \"v$(op)4;\", \"\"()"), Language::Julia), [Computed]);
+    assert_eq!(skips(&llvm("ret $(T) 0"), Language::Julia), []);
+    // `#[cfg(…)]` may take away a line or an operand.
+    let rust = ["\"vadd4 {};\", #[cfg(a)] in(reg32) a", "#[cfg(a)] \"vadd4 {};\", in(reg32) a"];
+    for arguments in rust {
+        assert_eq!(skips(&format!("asm!({arguments});"), Language::Rust), [Directive]);
+    }
     // Operands that a program fills in.
     let filled = "x = f'''asm(\"vadd4.u32 %0;\" : {outputs} : {inputs});'''\n";
     assert_eq!(python(filled), [Computed]);
@@ -803,7 +816,13 @@ fn statements_that_are_not_read_are_counted() {
     assert!(!codes(&wrong).is_empty());
     assert_eq!(codes(&format!("s = \"no end\n{wrong}")), codes(&wrong));
     // A quote between digits starts no character, unlike one behind a prefix.
-    for before in ["auto c = u8'a';", "auto c = L'\"';", "int n = 1'000'000;", "int n = 0xb'a;"] {
+    for before in [
+        "auto c = u8'a';",
+        "auto c = L'\"';",
+        "int n = 1'000'000;",
+        "int n = 0xb'a;",
+        "float f = 0x1.f'0p3;",
+    ] {
         let asm = "asm(\"vadd4 %0;\" : \"=r\"(d));";
         assert!(!told(asm, Language::Cuda).is_empty());
         let found = told(&format!("{before} {asm}"), Language::Cuda);
@@ -950,6 +969,11 @@ fn fixes_are_written_as_the_source_writes() {
             "f('asm(\"vadd.sat.s32.s32.s32 %0, %0, %0;\\\\n\" : \"+r\"(d));')\n",
             Language::Python,
             "f('asm(\"vadd.s32.s32.s32.sat %0, %0, %0;\\\\n\" : \"+r\"(d));')\n",
+        ),
+        (
+            "asm(\"{.reg .s32 t0, t%=; vadd.sat.s32.s32.s32 t%=, t0, %1;}\" : \"=r\"(d) : \"r\"(a));",
+            Language::Cuda,
+            "asm(\"{.reg .s32 t0, t%=; vadd.s32.s32.s32.sat t%=, t0, %1;}\" : \"=r\"(d) : \"r\"(a));",
         ),
         (
             "unsafe { asm!(\"vadd.sat.s32.s32.s32 {}, {}, {0};\", out(reg32) d, in(reg32) a) }",

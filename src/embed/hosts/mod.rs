@@ -814,9 +814,19 @@ impl<'s> Lexer<'s> {
         };
         let text = at(call.text)?;
         if matches!(call.operands, Declared::Inside) {
-            return arguments[text]
-                .is_text()
-                .then(|| Found::Llvm(arguments[text].run.literals.clone()));
+            let argument = &arguments[text];
+            // A whole module of LLVM IR stands beside the name of a function.
+            let module = || self.elements(argument.span)?.into_iter().next().map(|it| it.run);
+            let Run { literals, computed } =
+                Some(argument.run.clone()).filter(|it| !it.literals.is_empty()).or_else(module)?;
+            if computed {
+                let has_asm = |it: &Literal| it.body.text(self.source).contains("asm");
+                if literals.iter().any(has_asm) {
+                    self.skip(start, SkipReason::Computed);
+                }
+                return None;
+            }
+            return (!literals.is_empty()).then_some(Found::Llvm(literals));
         }
         let mut span = Span::new(start as u32, self.pos as u32);
         let mut literals = arguments[text].run.literals.clone();
@@ -951,6 +961,16 @@ impl<'s> Lexer<'s> {
             return None;
         }
         run.computed |= (self.syntax.computes)(&self.bytes[..start], rest);
+        let mut before = &self.bytes[..start];
+        while self.peek() == Some(b')')
+            && let Some(outer) = before.trim_ascii_end().strip_suffix(b"(")
+            && is_operator_or_keyword(outer)
+        {
+            before = outer;
+            self.pos += 1;
+            self.trivia(self.depth > 1);
+            run.computed |= (self.syntax.computes)(b"", self.rest());
+        }
         self.pos = end;
         Some(run)
     }
@@ -976,6 +996,18 @@ impl<'s> Lexer<'s> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Whether a parenthesis after this code groups: it calls nothing.
+fn is_operator_or_keyword(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let word = before.iter().rev().take_while(|&&byte| is_name(byte)).count();
+    match &before[before.len() - word..] {
+        b"" => !matches!(before.last(), Some(b')' | b']' | b'!' | b'"' | b'\'')),
+        word => {
+            [&b"return"[..], b"in", b"and", b"or", b"not", b"if", b"else", b"yield"].contains(&word)
         }
     }
 }

@@ -77,6 +77,11 @@ impl<'s> Lexer<'s> {
                 continue;
             }
             let code = argument.span.text(self.source);
+            // `#[cfg(…)]` may leave the argument out.
+            if code.starts_with('#') {
+                self.skip(start, SkipReason::Directive);
+                return None;
+            }
             if text.is_empty() || code.starts_with("concat!") {
                 self.skip(start, SkipReason::Computed);
                 return None;

@@ -200,7 +200,7 @@ fn unique_labels_stay_unique() {
     let refused = "the new name must have `%=` once, too: each copy of the `asm` has its own name";
     assert_eq!(source.renamed("L%", 0, "top").unwrap_err(), refused);
     assert_eq!(source.renamed("L%", 0, "top%=%=").unwrap_err(), refused);
-    assert_eq!(source.renamed("L%", 0, "%=").unwrap_err(), "`0` is not a name");
+    assert_eq!(source.renamed("L%", 0, "%=").unwrap_err(), "`%=` is not a name");
     assert_eq!(source.client.end(), 0);
 }
 
