@@ -80,10 +80,11 @@ fn ignore_here(source: &str, options: &CheckOptions, found: &Diagnostic) -> Opti
     ignoring(source, &options.clone().with_rules(rules), found)
 }
 
-/// The edit that writes a comment at the start of the file. `None` for errors: a file should not
-/// hide them. `None` for notebooks, too, which have their code in cells.
+/// The edit that writes a comment at the start of the file. `None` for errors, which a file should
+/// not hide, for findings on suppressions, and in notebooks, which have their code in cells.
 fn ignore_in_file(source: &str, language: Language, code: Code) -> Option<Edit> {
-    if code.severity() == Severity::Error || language == Language::Notebook {
+    let is_on_comment = code.text().starts_with("V8");
+    if code.severity() == Severity::Error || is_on_comment || language == Language::Notebook {
         return None;
     }
     let mark = language.comment_mark();

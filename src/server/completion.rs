@@ -65,6 +65,8 @@ struct Typed {
     operand: Option<(usize, String)>,
     /// Whether the destination has a selector or a mask.
     selects: bool,
+    /// Whether the text needs `\$` for `$`.
+    escapes_dollar: bool,
 }
 
 /// The offers at an offset. They include whole forms only if the client takes `snippets`.
@@ -82,7 +84,12 @@ fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> 
     let Some((number, word)) = &typed.operand else {
         let mut found = opcode(&typed.opcode, offset);
         if snippets && !typed.opcode.is_empty() {
-            found.offers.extend(forms(&typed.opcode, options.language));
+            let mut forms: Vec<Offer> = forms(&typed.opcode, options.language).collect();
+            if typed.escapes_dollar {
+                // In a snippet, a backslash takes another one.
+                forms.iter_mut().for_each(|it| it.text = it.text.replace("\\$", "\\\\\\$"));
+            }
+            found.offers.extend(forms);
         }
         return Some(found);
     };
@@ -96,7 +103,12 @@ fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> 
         return Some(selectors(&forms, number, selector, offset));
     }
     let is_there = forms.iter().any(|form| number < if form.third { 4 } else { 3 });
-    is_there.then(|| registers(source, options, word, offset)).flatten()
+    let mut found = is_there.then(|| registers(source, options, word, offset)).flatten()?;
+    let is_escaped = source[..found.typed.start as usize].ends_with('\\');
+    for offer in found.offers.iter_mut().filter(|_| typed.escapes_dollar && !is_escaped) {
+        offer.text = offer.text.replace('$', "\\$");
+    }
+    Some(found)
 }
 
 /// The operands that an instruction takes.
@@ -131,14 +143,15 @@ pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Op
 
 /// The instruction that is typed at an offset.
 fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
-    let before = source.get(..offset as usize)?;
+    let mut escapes_dollar = false;
     let text: Cow<'_, str> = match language.host() {
-        None => before.into(),
+        None => source.get(..offset as usize)?.into(),
         Some(host) => {
-            asm_at(source, host, offset)?;
-            let literal = before.rfind('"').map_or(0, |quote| quote + 1);
-            // Escapes of white space become white space of the same length.
-            before[literal..].replace("\\n", " \n").replace("\\t", " \t").into()
+            let written = asm_at(source, host, offset)?.written_before(source, offset)?;
+            escapes_dollar = written.escapes_dollar;
+            // Escapes become characters of the same length.
+            let escapes = [("\\n", " \n"), ("\\t", " \t"), ("\\$", " $")];
+            escapes.iter().fold(written.text, |text, (from, to)| text.replace(from, to)).into()
         }
     };
     let tree = parse_around(&text, Span::at(text.len() as u32));
@@ -171,7 +184,8 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
     let is_behind = text.len() > opcode.end as usize;
     let word = word.map_or("", |start| &text[start as usize..]);
     let operand = is_behind.then(|| (number, word.trim_start_matches('-').to_string()));
-    Some(Typed { opcode: opcode.text(&text).to_ascii_lowercase(), operand, selects })
+    let opcode = opcode.text(&text).to_ascii_lowercase();
+    Some(Typed { opcode, operand, selects, escapes_dollar })
 }
 
 /// The mnemonic and the modifiers of a word. `None` if any part of the word is neither.
@@ -362,7 +376,11 @@ fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> O
     offers.retain(|offer| offer.text.starts_with(word));
     let is_part = offers.len() > MOST;
     offers.truncate(MOST);
-    let typed = Span::new(offset - word.len() as u32, offset);
+    // Editors may have closed a bracket that was typed.
+    let closing = source[offset as usize..].chars().next().filter(|it| matches!(it, ']' | '}'));
+    let is_closed = |closing: char| offers.iter().all(|offer| offer.text.ends_with(closing));
+    let end = offset + u32::from(!offers.is_empty() && closing.is_some_and(is_closed));
+    let typed = Span::new(offset - word.len() as u32, end);
     Some(Completion { typed, offers, is_part })
 }
 
@@ -588,11 +606,61 @@ mod tests {
         ] {
             assert_eq!(offered(nothing), [""; 0], "{nothing}");
         }
-        let source = "asm(\"mov.b32 %0, 0;\\n\\tvadd.s32.s32.s32 %0, ";
-        let rest = "\" : \"=r\"(x) : [y] \"r\"(y));";
-        let options = CheckOptions::default().with_language(Language::Cuda);
-        let found = at(&format!("{source}{rest}"), &options, source.len() as u32, false).unwrap();
-        let texts: Vec<&str> = found.offers.iter().map(|it| it.text.as_str()).collect();
-        assert_eq!(texts, ["%0", "%1"]);
+    }
+
+    /// The texts that result from each offer at the `¦`.
+    fn completed(source: &str, language: Language) -> Vec<String> {
+        let offset = source.find('¦').expect("a cursor");
+        let source = source.replace('¦', "");
+        let options = CheckOptions::default().with_language(language);
+        let found = at(&source, &options, offset as u32, false);
+        let Some(Completion { typed, offers, .. }) = found else { return Vec::new() };
+        let typed = typed.range();
+        let whole =
+            |it: Offer| format!("{}{}{}", &source[..typed.start], it.text, &source[typed.end..]);
+        offers.into_iter().map(whole).collect()
+    }
+
+    #[test]
+    fn operands_are_offered_in_every_kind_of_string() {
+        let triton = |text: &str| format!("tl.inline_asm_elementwise({text}, \"=r,r\", [x], t, 1)");
+        let julia = |text: &str| format!("@asmcall({text}, \"=r,r\", UInt32, Tuple{{UInt32}}, a)");
+        let c = |text: &str| format!("asm({text} : \"=r\"(x) : \"r\"(y));");
+        let zig = "asm volatile (\n  \\\\mov.b32 %[d], 0;\n  \\\\vadd.u32.u32.u32 %[d], %[x¦];\n  : \
+                   [d] \"=r\" (-> u32) : [x] \"r\" (y));";
+        for (language, source, typed, offers) in [
+            (
+                Language::Cuda,
+                c(r#""mov.b32 %0, 0;\n\tvadd.s32.s32.s32 %0, ¦;""#),
+                "",
+                vec!["%0", "%1"],
+            ),
+            (Language::Cuda, c("R\"(vadd.u32.u32.u32 %0, ¦;)\""), "", vec!["%0", "%1"]),
+            (Language::Cuda, c("\"vadd.u32.u32\" \".u32 %0, ¦;\""), "", vec!["%0", "%1"]),
+            (Language::Cuda, c("\"vadd.u32.u32.u32 %0, %1, %1;\" /* vadd. ¦ */"), "", vec![]),
+            (Language::Python, triton("'vadd.u32.u32.u32 $0, ¦;'"), "", vec!["$0", "$1"]),
+            (Language::Python, triton("'''\nvadd.u32.u32.u32 ¦;\n'''"), "", vec!["$0", "$1"]),
+            (Language::Julia, julia(r#""vadd.u32.u32.u32 \$0, ¦;""#), "", vec![r"\$0", r"\$1"]),
+            (Language::Julia, julia(r#""vadd.u32.u32.u32 \$0, \$¦;""#), "$", vec!["$0", "$1"]),
+            (Language::Julia, julia(r#"raw"vadd.u32.u32.u32 $0, ¦;""#), "", vec!["$0", "$1"]),
+            // The editor has closed the bracket.
+            (Language::Zig, zig.into(), "%[x]", vec!["%[x]"]),
+        ] {
+            let closed = if typed.ends_with(']') {
+                format!("{}¦]", &typed[..typed.len() - 1])
+            } else {
+                format!("{typed}¦")
+            };
+            let expected: Vec<String> =
+                offers.iter().map(|it| source.replace(&closed, it)).collect();
+            assert_eq!(completed(&source, language), expected, "{source}");
+        }
+        // A snippet has escapes of its own.
+        let source = julia("\"vabs\"");
+        let options = CheckOptions::default().with_language(Language::Julia);
+        let offset = source.find("\",").expect("a quote") as u32;
+        let found = at(&source, &options, offset, true).expect("forms");
+        let form = found.offers.iter().find(|it| it.kind == OfferKind::Form).expect("a form");
+        assert!(form.text.contains(r":\\\$0}"), "{}", form.text);
     }
 }

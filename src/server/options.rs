@@ -12,24 +12,25 @@ use crate::diagnostic::Docs;
 use crate::workspace::settings::{Choices, Targets};
 
 /// The options as the client writes them. They override `vptx.toml`, as the command line does.
+/// `null` stands for an option that is not there.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase", expecting = "an object")]
 struct Written {
     config: Option<PathBuf>,
     dialect: Option<String>,
     target: Option<OneOrMany>,
     ptx_version: Option<String>,
     select: Option<Vec<String>>,
-    extend_select: Vec<String>,
-    ignore: Vec<String>,
-    costs: bool,
-    hints: bool,
+    extend_select: Option<Vec<String>>,
+    ignore: Option<Vec<String>>,
+    costs: Option<bool>,
+    hints: Option<bool>,
     lane_hints: Option<bool>,
     pages: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "target: expected a target such as \"sm_90\", or a list of targets")]
 enum OneOrMany {
     One(String),
     Many(Vec<String>),
@@ -58,8 +59,8 @@ impl Options {
             Some(OneOrMany::One(target)) => vec![target],
             Some(OneOrMany::Many(targets)) => targets,
         };
-        let mut extend = all(&written.extend_select)?;
-        if written.costs {
+        let mut extend = all(&written.extend_select.unwrap_or_default())?;
+        if written.costs == Some(true) {
             extend.push(one("V6")?);
         }
 
@@ -69,13 +70,13 @@ impl Options {
             ptx_version: written.ptx_version.as_deref().map(one).transpose()?,
             select: written.select.as_deref().map(all).transpose()?,
             extend,
-            ignore: all(&written.ignore)?,
+            ignore: all(&written.ignore.unwrap_or_default())?,
             deny: None,
         };
         Ok(Options {
             config: written.config,
             choices,
-            hints: written.hints,
+            hints: written.hints.unwrap_or(false),
             lane_hints: written.lane_hints.unwrap_or(true),
             docs: written.pages.map(Docs::Pages),
         })

@@ -3,9 +3,9 @@
 use std::io;
 
 use gen_lsp_types::{
-    CodeAction, CodeActionKind, CodeActionParams, CompletionItemKind, Contents,
-    DocumentHighlightKind, Hover, HoverParams, InlayHintParams, InsertTextFormat, Location,
-    MarkupContent, MarkupKind, Position, Range, ReferenceParams, RenameParams,
+    CodeAction, CodeActionKind, CodeActionParams, CodeActionTriggerKind, CompletionItemKind,
+    Contents, DocumentHighlightKind, Hover, HoverParams, InlayHintParams, InsertTextFormat,
+    Location, MarkupContent, MarkupKind, Position, Range, ReferenceParams, RenameParams,
     TextDocumentIdentifier, TextDocumentPositionParams, TextEdit, WorkspaceEdit,
 };
 use lsp_server::{ErrorCode, ResponseError};
@@ -296,8 +296,10 @@ impl Server {
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
             found.extend(actions::rewriting(text, &check, asked.start));
         }
-        // Only if the client asks for this kind, or for all kinds.
-        if wanted(&fix_all_kind()) {
+        // All fixes take as long as many checks. An editor asks for all kinds on its own whenever the
+        // cursor moves.
+        let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::Automatic);
+        if wanted(&fix_all_kind()) && !(is_automatic && params.context.only.is_none()) {
             found.extend(actions::fix_all(text, &check));
         }
         let docs = self.docs(document);
@@ -344,6 +346,10 @@ impl Server {
         let Some(InForce { check, format, .. }) = in_force else { return Ok(None) };
         if check.language != Language::Ptx {
             return Ok(None);
+        }
+        // The defaults may differ from what the settings ask for.
+        if let Err(error) = self.settings(document) {
+            return Err(failure(ErrorCode::RequestFailed, &error.to_string()));
         }
         // A part of a text keeps the line endings of the text.
         let format =

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gen_lsp_types::{
     DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
@@ -26,11 +27,11 @@ use crate::analysis::{check_counted, check_up_to};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::FormatOptions;
-
 use crate::workspace::bug::{Bug, guarded};
 use crate::workspace::docs::docs;
+use crate::workspace::headers::HeaderFiles;
 use crate::workspace::kind::FileKind;
-use crate::workspace::settings::{FILE, Finder, Settings, unknown_names};
+use crate::workspace::settings::{FILE, Finder, Settings, SettingsError, unknown_names};
 
 /// The largest number of findings that are sent for a text: no person reads more.
 const MOST: usize = 10_000;
@@ -45,7 +46,9 @@ pub struct Server {
     pub(super) encoding: Encoding,
     pub(super) client: Client,
     pub(super) options: Options,
-    finder: Option<Finder>,
+    /// `None` before the client has sent its options.
+    finder: Option<Result<Finder, SettingsError>>,
+    headers: HeaderFiles,
     documents: HashMap<String, Document>,
     /// The texts whose findings are to be sent.
     unsent: BTreeSet<String>,
@@ -336,15 +339,14 @@ impl Server {
         self.reload();
     }
 
-    /// Reads the settings again, and drops findings made under the old settings.
+    /// Reads settings and headers again, and drops findings made with the old ones.
     fn reload(&mut self) {
-        self.finder = match Finder::new(self.options.config.as_deref(), false) {
-            Ok(finder) => Some(finder),
-            Err(message) => {
-                self.show(&message);
-                None
-            }
-        };
+        self.headers = HeaderFiles::default();
+        let finder = Finder::new(self.options.config.as_deref(), false);
+        if let Err(error) = &finder {
+            self.show_once(error);
+        }
+        self.finder = Some(finder);
         for document in self.documents.values_mut() {
             document.found.take();
         }
@@ -360,13 +362,24 @@ impl Server {
         }
     }
 
-    /// Shows once what is not known of the target or the version that a text is checked against.
+    /// Shows once why settings of a text cannot be read, and what is not known of the target or the
+    /// version that the text is checked against.
     fn warn(&mut self, uri: &str) {
-        let in_force = self.documents.get(uri).and_then(|document| self.in_force(document));
+        let Some(document) = self.documents.get(uri) else { return };
+        let (settings, in_force) = (self.settings(document), self.in_force(document));
+        if let Err(error) = settings {
+            self.show_once(&error);
+        }
         for message in in_force.iter().flat_map(|in_force| unknown_names(&in_force.check)) {
             if self.warned.insert(message.clone()) {
                 self.beside.push(message_to_user(WARNING, &message));
             }
+        }
+    }
+
+    fn show_once(&mut self, error: &impl Display) {
+        if self.warned.insert(error.to_string()) {
+            self.show(error);
         }
     }
 
@@ -407,7 +420,7 @@ impl Server {
                 Ok(())
             }
             "workspace/didChangeConfiguration" => {
-                let settings = value.get("settings").and_then(|settings| settings.get("vptx"));
+                let settings = value.pointer("/settings/vptx").filter(|it| !it.is_null());
                 if let Some(settings) = settings {
                     self.choose(settings.clone());
                 } else {
@@ -500,12 +513,23 @@ impl Server {
         self.documents.get(uri).ok_or_else(|| unopened(uri))
     }
 
-    /// The settings for a text; `None` if its language is not read.
+    /// The settings for a text, with its whole path.
+    pub(super) fn settings(
+        &self,
+        document: &Document,
+    ) -> Result<(Arc<Settings>, Option<PathBuf>), SettingsError> {
+        match &self.finder {
+            Some(Ok(finder)) => finder.of_text(document.path.as_deref()),
+            Some(Err(error)) => Err(error.clone()),
+            None => Ok((Arc::default(), document.path.clone())),
+        }
+    }
+
+    /// What holds for a text: its settings, or the defaults if these cannot be read. `None` if its
+    /// language is not read.
     pub(super) fn in_force(&self, document: &Document) -> Option<InForce> {
-        let finder = self.finder.as_ref();
-        let defaults = || (std::sync::Arc::<Settings>::default(), document.path.clone());
-        let found = finder.and_then(|it| it.of_text(document.path.as_deref()).ok());
-        let (settings, path) = found.unwrap_or_else(defaults);
+        let defaults = |_| (Arc::default(), document.path.clone());
+        let (settings, path) = self.settings(document).unwrap_or_else(defaults);
         if path.as_deref().is_some_and(|path| settings.excludes(path)) {
             return None;
         }
@@ -518,9 +542,10 @@ impl Server {
             id => id.parse().ok(),
         };
         let language = named.or_else(|| kind.language("", text.as_bytes()).ok());
+        let headers = self.headers.of(document.path.as_deref(), settings.include.clone());
         let check = settings.check(path.as_deref(), &self.options.choices);
         Some(InForce {
-            check: check.with_language(language?),
+            check: check.with_language(language?).with_headers(headers),
             format: settings.format.clone(),
             docs: settings.docs.clone(),
         })

@@ -208,7 +208,7 @@ fn encoded(tokens: &[Token], text: &Text, encoding: Encoding) -> Vec<u32> {
         }
         last_end = token.span.end;
         let mut at = token.span.start;
-        for line in token.span.text(source).split_inclusive('\n') {
+        for line in token.span.text(source).split_inclusive(['\n', '\r']) {
             let shown = line.trim_end_matches(['\n', '\r']);
             let length = encoding.length(shown) as u32;
             if length > 0 {

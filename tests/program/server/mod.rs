@@ -73,6 +73,29 @@ fn findings_are_those_of_check() {
     assert_eq!(client.end(), 0);
 }
 
+/// The server expands macros of headers in the folders that the settings name, and reads headers
+/// again when a text is saved.
+#[test]
+fn headers_are_read() {
+    let folder = Folder::new("server-headers");
+    folder.write("vptx.toml", "[check]\ninclude = [\"inc\"]\n");
+    let header = "#define ADD \"vadd.u32.u32 %0, %1, %2;\"\n";
+    folder.write("inc/ops.h", header);
+    let source = SOURCE.replace("__device__", "#include <ops.h>\n__device__");
+    let source = source.replace("\"vadd.sat.s32.s32.s32 %0, %1, %2;\"", "ADD");
+    folder.write("a.cu", &source);
+    let uri = uri(&folder, "a.cu");
+    let mut client = Client::usual(&folder.0);
+    let found = client.findings(&uri, "cuda-cpp", &source);
+    let run = vptx_in(&folder.0, &["check", "--format", "concise", "a.cu"], b"");
+    assert_eq!(run.stdout.matches("V104").count(), 1, "{}", run.stdout);
+    assert_eq!(found.iter().map(|it| it["code"].clone()).collect::<Vec<_>>(), ["V104"]);
+    folder.write("inc/ops.h", header.replace("u32.u32", "u32.u32.u32"));
+    client.tell("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(client.published(&uri), [] as [Value; 0]);
+    assert_eq!(client.end(), 0);
+}
+
 /// Findings are updated when settings change on disk. A client that pulls findings gets the new
 /// ones.
 #[test]
@@ -91,8 +114,15 @@ fn settings_are_read_again() {
     assert_eq!(after, before.into_iter().filter(|code| code != "V401").collect::<Vec<_>>());
     fs::write(folder.0.join("vptx.toml"), "[check]\nignore = 1\n").unwrap();
     client.tell("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+    let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
+    assert!(message.contains("invalid type: integer `1`"), "{message}");
     assert!(codes(&client.published(&uri)).contains(&"V401".to_string()));
+    // The defaults may be other than what the settings ask for, so the text is not formatted.
+    let format = json!({ "textDocument": { "uri": uri }, "options": { "tabSize": 4, "insertSpaces": true } });
+    let refused = client.response("textDocument/formatting", &format);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("integer `1`"), "{refused}");
     assert_eq!(client.end(), 0);
+    fs::remove_file(folder.0.join("vptx.toml")).unwrap();
 
     let pulls = json!({
         "textDocument": { "diagnostic": {} },
@@ -108,6 +138,18 @@ fn settings_are_read_again() {
         client.tell("workspace/didChangeWatchedFiles", &json!({ "changes": [] }));
         client.wait("workspace/diagnostic/refresh");
     }
+    assert_eq!(client.end(), 0);
+    // `null` stands for no value.
+    let options = json!({ "select": ["V401"], "target": null, "ignore": null, "hints": null });
+    let mut client = Client::new(&folder.0, &pulls, &options);
+    client.open(&uri, "ptx", MODULE);
+    client.tell("workspace/didChangeConfiguration", &json!({ "settings": { "vptx": null } }));
+    let report = client.ask("textDocument/diagnostic", &json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(codes(report["items"].as_array().unwrap()), ["V401"]);
+    assert_eq!(client.end(), 0);
+    let mut client = Client::new(&folder.0, &pulls, &json!({ "target": 1 }));
+    let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
+    assert!(message.contains("expected a target such as \"sm_90\", or a list"), "{message}");
     assert_eq!(client.end(), 0);
     let mut client = Client::new(&folder.0, &pulls, &json!({ "selct": 1 }));
     let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
@@ -197,6 +239,19 @@ fn fixes_are_made() {
         assert!(!run.stdout.contains("V401") && !run.stdout.contains("V80"), "{text}");
         assert_eq!(run.stdout.lines().count(), others.stdout.lines().count());
     }
+    // An editor that asks on its own, for all kinds, gets what is at the cursor.
+    let place = json!({ "line": 5, "character": 10 });
+    let mut params = json!({
+        "textDocument": { "uri": uri },
+        "range": { "start": place, "end": place },
+        "context": { "diagnostics": [], "triggerKind": 2 },
+    });
+    let automatic = client.ask("textDocument/codeAction", &params);
+    let automatic = automatic.as_array().unwrap();
+    assert_eq!(of_kind(automatic, "quickfix"), fixes);
+    assert_eq!(of_kind(automatic, "source.fixAll.vptx"), [] as [Value; 0]);
+    params["context"]["only"] = json!(["source.fixAll"]);
+    assert_eq!(client.ask("textDocument/codeAction", &params).as_array().unwrap().len(), 1);
     let rewriting = client.actions(&uri, 6, 8, &json!(["refactor"]));
     assert_eq!(rewriting.len(), 1);
     let title = rewriting[0]["title"].as_str().unwrap();
@@ -257,6 +312,20 @@ fn one_finding_is_ignored() {
     let count = |titles: &[String], end: &str| titles.iter().filter(|it| it.ends_with(end)).count();
     assert_eq!((count(&few, " here\""), count(&many, " here\"")), (3, 0));
     assert_eq!((count(&few, " file\""), count(&many, " file\"")), (3, 20));
+    assert_eq!(client.end(), 0);
+}
+
+/// A comment in the file would be one more that suppresses nothing.
+#[test]
+fn findings_on_comments_are_not_ignored_in_a_file() {
+    let folder = Folder::new("server-ignored-comments");
+    let mut client = Client::usual(&folder.0);
+    let uri = uri(&folder, "a.ptx");
+    client.open(&uri, "ptx", "ret; // vptx: ignore[V501]\n");
+    let actions = client.actions(&uri, 0, 22, &json!(["quickfix"]));
+    let titles: Vec<&str> = actions.iter().filter_map(|it| it["title"].as_str()).collect();
+    assert!(titles.contains(&"Remove it"), "{titles:?}");
+    assert!(titles.iter().all(|title| !title.ends_with("in this file")), "{titles:?}");
     assert_eq!(client.end(), 0);
 }
 
