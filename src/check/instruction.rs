@@ -4,6 +4,7 @@ use super::modifiers::{self, Modifiers};
 use super::operands::{self, Operands};
 use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
+use crate::flow::opcodes;
 use crate::isa::{Mnemonic, RegisterType, WordType};
 use crate::module::DeclaredTypes;
 use crate::source::Span;
@@ -140,12 +141,13 @@ fn read(checked: &mut Checked<'_, '_>, statement: &WantedStatement<'_>) -> Optio
 }
 
 fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) {
-    let mut diagnostic = Diagnostic::new(
-        Code::UnknownInstruction,
-        span,
-        format!("there is no instruction `{opcode}`"),
-    )
-    .label("unknown instruction");
+    let message = if opcodes().any(|it| it == opcode) {
+        format!("`{opcode}` is not a video instruction")
+    } else {
+        format!("there is no instruction `{opcode}`")
+    };
+    let mut diagnostic =
+        Diagnostic::new(Code::UnknownInstruction, span, message).label("unknown instruction");
     let lower = opcode.to_ascii_lowercase();
     let meant = Mnemonic::from_text(&lower);
     if let Some(advice) = suggest::advice(opcode).filter(|_| meant.is_none()) {

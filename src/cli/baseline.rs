@@ -1,9 +1,10 @@
 //! Known findings, which are not reported again.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::iter;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,12 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, Ba
 
 fn count(counts: &Counts, key: &Key) -> usize {
     counts.get(key).copied().unwrap_or(0)
+}
+
+/// Whether this holds for the file at a path, or for the binary that has the text at the path.
+fn is_within(path: &str, mut holds: impl FnMut(&str) -> bool) -> bool {
+    let binaries = path.match_indices('!').map(|(end, _)| &path[..end]);
+    iter::once(path).chain(binaries).any(|file| holds(file))
 }
 
 /// All different pairs of a code and the text of its line, and for each finding the
@@ -189,6 +196,12 @@ impl Baseline {
         of_each.iter().map(is_known).collect()
     }
 
+    /// Whether a file of the baseline is still there. A name that is not UTF-8 does not tell.
+    fn may_exist(&self, file: &str) -> bool {
+        file.contains(char::REPLACEMENT_CHARACTER)
+            || !matches!(self.folder.join(file).try_exists(), Ok(false))
+    }
+
     /// The path as the baseline file spells it: from its folder on, with `/` on every system.
     fn name(&self, path: &Path) -> String {
         let is_same = |(own, other): &(Component<'_>, Component<'_>)| own == other;
@@ -204,10 +217,10 @@ impl Baseline {
 
     /// The number of known findings that this run did not find again in the files that it read.
     pub(super) fn gone<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> usize {
-        let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
+        let paths: BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         self.known
             .iter()
-            .filter(|((path, ..), _)| paths.contains(path))
+            .filter(|((path, ..), _)| is_within(path, |file| paths.contains(file)))
             .map(|(key, count)| count.saturating_sub(self.met.get(key).copied().unwrap_or(0)))
             .fold(0, usize::saturating_add)
     }
@@ -218,7 +231,7 @@ impl Baseline {
         &self,
         paths: impl Iterator<Item = &'p Path>,
     ) -> Result<usize, BaselineError> {
-        let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
+        let paths: BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         let cannot = |error: io::Error| FileError::new("write", &self.file, &error);
         let target = self.target().map_err(cannot)?;
         // Another run may have written the file since, or may be about to.
@@ -229,7 +242,8 @@ impl Baseline {
         };
         let kept = known.iter().filter(|((path, ..), _)| {
             // Findings of files that were not read stay, unless the file is gone.
-            !paths.contains(path) && self.folder.join(path).exists()
+            !is_within(path, |file| paths.contains(file))
+                && is_within(path, |file| self.may_exist(file))
         });
         let all: BTreeMap<&Key, &usize> = kept.chain(&self.met).collect();
         let findings: Vec<Finding> = all

@@ -16,7 +16,7 @@ use self::batch::Batch;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::analysis::read_module;
 use crate::check::CheckOptions;
-use crate::diagnostic::{Diagnostic, Docs};
+use crate::diagnostic::Docs;
 use crate::evaluation::{Evaluation, Record, Registers, words};
 use crate::explain;
 use crate::ir::Program;
@@ -198,7 +198,9 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
     }
     let (module, diagnostics) = read_module(&source, &CheckOptions::errors_only());
     if !diagnostics.is_empty() {
-        report(out, Path::new("<instruction>"), &source, &diagnostics)?;
+        let path = Path::new("<instruction>");
+        let file = FileReport { path, source: &source, diagnostics: &diagnostics };
+        out.stream.write_all(&human(&out.style, &file)?)?;
         return Ok(Err(FOUND));
     }
     let only = source.parse::<Instruction>();
@@ -209,17 +211,6 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
         _ => trouble("expected one instruction, found more"),
     }
     Ok(Err(FAILED))
-}
-
-/// Prints findings like `vptx check`.
-pub(super) fn report(
-    out: &mut Output,
-    path: &Path,
-    source: &str,
-    diagnostics: &[Diagnostic],
-) -> io::Result<()> {
-    let file = FileReport { path, source, diagnostics };
-    out.stream.write_all(&human(&out.style, &file)?)
 }
 
 /// Findings for people.

@@ -7,17 +7,18 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::eval::{self, SemanticsName};
+use super::eval::{self, SemanticsName, human};
 use super::outputs::{
     self, Destination, New, Trouble, Wanted, as_instruction, ptx_bytes, put, write_one,
 };
-use super::{FAILED, FOUND, Output, trouble};
+use super::{FAILED, FOUND, Output, errors, trouble};
 use crate::analysis::read_module;
 use crate::backend::llvm::Architecture;
 use crate::backend::{c, llvm};
 use crate::check::CheckOptions;
 use crate::ir::Program;
 use crate::module::Module;
+use crate::report::FileReport;
 use crate::source::{LineIndex, Position, decoded};
 use crate::video::{Instruction, Semantics};
 use crate::workspace::input::Input;
@@ -214,7 +215,10 @@ fn listed(
     let (module, diagnostics) = read_module(&source, &CheckOptions::errors_only());
     let found = !diagnostics.is_empty();
     if found {
-        eval::report(out, input.shown(), &source, &diagnostics)?;
+        // Standard output may have the text that is made.
+        out.stream.flush()?;
+        let file = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
+        errors().write_all(&human(&out.style, &file)?)?;
     }
     let mut own = if destination.is_stdout() { None } else { Functions::new(arguments) };
     let text = match own.as_mut().or(printed.as_mut()) {

@@ -1,7 +1,7 @@
 //! Where the texts that are made from inputs go: to standard output, into files, or into a
 //! directory.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf, is_separator};
 
@@ -276,17 +276,7 @@ fn about(name: &str) -> String {
 
 /// Puts contents into a file, which need not exist yet.
 pub(super) fn put(path: &Path, contents: &impl Contents) -> Result<(), FileError> {
-    // If the path is a link, the target of the link is replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    let written = match fs::metadata(path) {
-        // A device or a pipe cannot be replaced.
-        Ok(data) if !data.is_file() && !data.is_dir() => File::options()
-            .write(true)
-            .open(path)
-            .and_then(|file| contents.write_to(&file).map(drop)),
-        Ok(_) | Err(_) => files::put(path, contents),
-    };
-    written.map_err(|error| FileError::new("write", path, &error))
+    files::put_at(path, contents).map_err(|error| FileError::new("write", path, &error))
 }
 
 /// Replaces the contents of a file that was read, unless the file has changed since.

@@ -15,6 +15,7 @@ use self::package::Packages;
 use self::row::{Place, Row, SurveyLine, Total, Trouble};
 use super::progress::for_each_in_order;
 use super::{FAILED, Output, json_line, trouble};
+use crate::analysis::unreadable;
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
 use crate::workspace::binary::{self, Content, path_of};
@@ -146,7 +147,7 @@ impl Survey<'_> {
     fn file(&self, input: &Input) -> Vec<SurveyLine> {
         let subject = Subject { input, packages: &self.packages };
         match Content::open(input, self.arguments.max_image) {
-            Ok(Content::Ptx(text)) => vec![subject.ptx(&text)],
+            Ok(Content::Ptx(text)) => vec![subject.ptx(&decoded(&text))],
             Ok(Content::Binary(mut file)) => {
                 let limits = Limits::default().with_image(self.arguments.max_image);
                 let (mut found, mut known) = (Vec::new(), row::Known::default());
@@ -181,9 +182,12 @@ impl Subject<'_> {
         }
     }
 
-    fn ptx(&self, text: &[u8]) -> SurveyLine {
+    fn ptx(&self, text: &str) -> SurveyLine {
+        if let Some(found) = unreadable(text) {
+            return self.error(&Member::default(), &found.message);
+        }
         let place = self.place(&Member::default(), None);
-        SurveyLine::Image(Row::new(place, &decoded(text), &mut row::Known::default()))
+        SurveyLine::Image(Row::new(place, text, &mut row::Known::default()))
     }
 
     fn image(&self, member: &Member, image: &Image, known: &mut row::Known) -> SurveyLine {

@@ -40,9 +40,15 @@ pub(crate) struct Identity(u64, u64);
 #[cfg(unix)]
 impl Identity {
     pub(crate) fn of(path: &Path) -> Option<Identity> {
+        fs::metadata(path).ok().as_ref().map(Identity::from)
+    }
+}
+
+#[cfg(unix)]
+impl From<&Metadata> for Identity {
+    fn from(data: &Metadata) -> Identity {
         use std::os::unix::fs::MetadataExt;
-        let data = fs::metadata(path).ok()?;
-        Some(Identity(data.dev(), data.ino()))
+        Identity(data.dev(), data.ino())
     }
 }
 
@@ -145,6 +151,36 @@ pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Re
     // No old contents can be lost, so the file is not synced.
     contents.write_to(new.file())?;
     uninterrupted(|| new.name(path))
+}
+
+/// Puts contents at a path. If it is a link, its target is replaced or created. What cannot be
+/// replaced is written to: a device, a pipe, and what standard output or standard error writes to,
+/// as with `/dev/stdout`.
+pub(crate) fn put_at(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(file) = stream_of(path) {
+        return contents.write_to(&file).map(drop);
+    }
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    match fs::metadata(path) {
+        Ok(data) if !data.is_file() && !data.is_dir() => {
+            let file = File::options().write(true).open(path)?;
+            contents.write_to(&file).map(drop)
+        }
+        Ok(_) | Err(_) => put(path, contents),
+    }
+}
+
+/// Standard output or standard error, if it writes to the file at the path.
+#[cfg(unix)]
+fn stream_of(path: &Path) -> Option<File> {
+    use std::os::fd::AsFd;
+    let wanted = Identity::of(path)?;
+    let (output, errors) = (io::stdout(), io::stderr());
+    [output.as_fd(), errors.as_fd()].into_iter().find_map(|stream| {
+        let file = File::from(stream.try_clone_to_owned().ok()?);
+        (Identity::from(&file.metadata().ok()?) == wanted).then_some(file)
+    })
 }
 
 /// Replaces the contents of a file, whatever they are, or creates the file.

@@ -1,5 +1,6 @@
 //! `vptx.toml`
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs;
@@ -383,6 +384,8 @@ pub(crate) enum WrongSettings {
     Syntax(String),
     #[error("check.{key}: {why}")]
     Pattern { key: &'static str, why: String },
+    #[error("check.{key}: `{pattern}` matches nothing: it is outside the folder of the settings")]
+    Outside { key: &'static str, pattern: String },
     #[error("{0} patterns of paths: at most {MAX_PATTERNS} are allowed; name folders, not files")]
     ManyPatterns(usize),
     #[error("check.per-path: {0} tables: at most {MAX_TABLES} are allowed")]
@@ -496,20 +499,31 @@ fn read(file: &Path, access: Access) -> SettingsResult {
         .map_err(|wrong| SettingsError::Wrong { file: visible_path(file), wrong })
 }
 
+/// The pattern as a line of a .gitignore file in a folder, in which `./` and whole paths have no
+/// meaning. `None` if it is outside the folder.
+pub(crate) fn line_of<'p>(pattern: &'p str, folder: &Path) -> Option<Cow<'p, str>> {
+    let within = folder.to_str().and_then(|folder| pattern.strip_prefix(folder));
+    match (within, pattern.strip_prefix("./")) {
+        (Some(rest), _) if rest.starts_with('/') => Some(rest.into()),
+        (_, Some(rest)) => Some(format!("/{rest}").into()),
+        _ => (!pattern.starts_with("../")).then(|| pattern.into()),
+    }
+}
+
 /// The settings in the text of a file.
 fn read_settings(file: &Path, text: &str) -> Result<Arc<Settings>, WrongSettings> {
     let Written { extension, format, check } = toml::from_str(text).map_err(|error| {
         WrongSettings::Syntax(with_suggestion(&error.to_string()).trim_end().into())
     })?;
-    let folder = fs::canonicalize(file)
-        .ok()
-        .and_then(|file| Some(file.parent()?.to_path_buf()))
-        .unwrap_or_default();
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).unwrap_or_default();
     let patterns = |key: &'static str, lines: &[String]| {
         let mut builder = GitignoreBuilder::new(&folder);
         let wrong = |error: ignore::Error| WrongSettings::Pattern { key, why: error.to_string() };
-        for line in lines {
-            builder.add_line(None, line).map_err(wrong)?;
+        for pattern in lines {
+            let outside = || WrongSettings::Outside { key, pattern: pattern.clone() };
+            let line = line_of(pattern, &folder).ok_or_else(outside)?;
+            builder.add_line(None, &line).map_err(wrong)?;
         }
         builder.build().map_err(wrong)
     };

@@ -10,7 +10,7 @@ use ignore::{Walk, WalkBuilder};
 use thiserror::Error;
 
 use super::error::FileError;
-use super::settings::matches;
+use super::settings::{line_of, matches};
 
 #[derive(Debug, Args)]
 pub(crate) struct WalkArguments {
@@ -53,28 +53,21 @@ impl WalkArguments {
 
     /// The search rules that the arguments give.
     pub(crate) fn rules(&self) -> Result<WalkRules, WalkError> {
-        let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
-        let excluded = if lines.is_empty() {
-            Gitignore::empty()
-        } else {
+        let (mut lines, mut excluded) = (Vec::new(), Gitignore::empty());
+        if !self.exclude.is_empty() {
             let here = fs::canonicalize(".")
                 .map_err(|error| FileError::unnamed("find the current folder", &error))?;
-            let mut builder = GitignoreBuilder::new(here);
-            for line in &lines {
-                if line.starts_with("../") {
-                    return Err(WalkError::Outside(line.clone()));
-                }
-                builder.add_line(None, line).map_err(|error| wrong(&error))?;
+            let mut builder = GitignoreBuilder::new(&here);
+            for pattern in &self.exclude {
+                let line = line_of(pattern, &here);
+                let line = line.ok_or_else(|| WalkError::Outside(pattern.clone()))?;
+                builder.add_line(None, &line).map_err(|error| wrong(&error))?;
+                lines.push(line.into());
             }
-            builder.build().map_err(|error| wrong(&error))?
-        };
+            excluded = builder.build().map_err(|error| wrong(&error))?;
+        }
         Ok(WalkRules { lines, excluded, no_ignore: self.no_ignore })
     }
-}
-
-/// The pattern as a line of a .gitignore file, in which `./` has no meaning.
-fn line_of(pattern: &str) -> String {
-    pattern.strip_prefix("./").map_or_else(|| pattern.to_string(), |rest| format!("/{rest}"))
 }
 
 fn wrong(error: &ignore::Error) -> WalkError {

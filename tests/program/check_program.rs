@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use super::fixtures::{BAD, DIFFERS, GOOD, LOOSE, NOWHERE, PLAIN, codes, kinds};
+use crate::support::fatbin::zip;
 use crate::support::program::{Folder, ROOT, Run, output_in, start, vptx, vptx_in};
 
 /// An error with an unsafe fix, V106.
@@ -1121,6 +1122,33 @@ fn a_baseline_hides_what_is_known() {
     assert_eq!(folder.read("known.json"), before);
 }
 
+/// A baseline keeps the findings inside a binary that the run did not read, and drops those of
+/// texts that are no longer in it.
+#[test]
+fn a_baseline_has_findings_in_binaries() {
+    let folder = Folder::new("check-baseline-binaries");
+    let text = NOWHERE.replace("bra", "vadd.u32.u32.u32 r, r, 2;\nbra");
+    fs::write(
+        folder.0.join("x.whl"),
+        zip(&[("a.ptx", text.as_bytes()), ("b.ptx", text.as_bytes())]),
+    )
+    .unwrap();
+    folder.write("good.ptx", "");
+    let known = ["--baseline", "known.json"];
+    let update =
+        |path: &str| concise(&folder, &[&known[..], &["--update-baseline", path]].concat());
+    assert_eq!(update("x.whl").stderr, "the baseline has 4 findings\n");
+    assert_eq!(update("good.ptx").stderr, "the baseline has 4 findings\n");
+    let run = concise(&folder, &[&known[..], &["x.whl"]].concat());
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+    fs::write(folder.0.join("x.whl"), zip(&[("b.ptx", text.as_bytes())])).unwrap();
+    let run = concise(&folder, &[&known[..], &["x.whl"]].concat());
+    assert!(run.stderr.starts_with("the baseline has 2 findings not seen"), "{}", run.stderr);
+    assert_eq!(update("x.whl").stderr, "the baseline has 2 findings\n");
+    fs::remove_file(folder.0.join("x.whl")).unwrap();
+    assert_eq!(update("good.ptx").stderr, "the baseline has 0 findings\n");
+}
+
 /// The baseline knows a finding on a whole module by the text of its line, wherever the line
 /// stands.
 #[test]
@@ -1371,6 +1399,7 @@ fn wrong_settings_are_said() {
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),
         ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` must name the files"),
         ("[check]\nexclude = [\"{a\"]\n", "check.exclude: error parsing glob '{a'"),
+        ("[check]\nexclude = [\"../a\"]\n", "check.exclude: `../a` matches nothing"),
         // `check` also examines the tables of other commands.
         ("[format]\nindent = 2\n", "unknown field `indent`"),
     ] {
@@ -1776,6 +1805,42 @@ fn excluded_folders_that_are_named_are_read() {
     folder.write("sub/a.ptx", BAD);
     assert_eq!(concise(&folder, &[]).stdout, "");
     assert_eq!(codes(&concise(&folder, &["sub"]).stdout), ["V104"]);
+    folder.write("vptx.toml", "[check]\nexclude = ['./sub/']\n");
+    assert_eq!(concise(&folder, &[]).stdout, "");
+}
+
+/// Patterns start from the folder that has the settings, also if these are a link to a file of
+/// another folder.
+#[cfg(unix)]
+#[test]
+fn settings_may_be_a_link() {
+    let folder = Folder::new("check-linked-settings");
+    folder.write("shared/vptx.toml", "[check]\nexclude = ['/sub/']\n");
+    folder.write("own/sub/a.ptx", BAD);
+    std::os::unix::fs::symlink("../shared/vptx.toml", folder.0.join("own/vptx.toml")).unwrap();
+    let run = vptx_in(&folder.0.join("own"), &["check", "--format", "concise"], b"");
+    assert_eq!(run.stdout, "");
+}
+
+/// A report for `/dev/stdout` stands between the other texts in the file there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_for_standard_output_replaces_no_file() {
+    let folder = Folder::new("check-standard-output");
+    folder.write("a.ptx", BAD);
+    let program = env!("CARGO_BIN_EXE_vptx");
+    for (redirected, path) in [(">>log", "/dev/stdout"), (">>log 2>&1 >/dev/null", "/dev/stderr")] {
+        folder.write("log", "before\n");
+        let script = format!(
+            "({program} check --format concise -o {path} a.ptx; {program} lower --emit ir -o \
+             {path} 'vadd.u32.u32.u32 d, a, b;'; echo after >>log) {redirected}"
+        );
+        let status = Command::new("sh").args(["-c", &script]).current_dir(&folder.0).status();
+        assert!(status.unwrap().success());
+        let log = folder.read("log");
+        assert!(log.starts_with("before\na.ptx:") && log.ends_with("after\n"), "{log}");
+        assert!(log.contains("// vadd.u32.u32.u32 d, a, b;"), "{log}");
+    }
 }
 
 #[test]

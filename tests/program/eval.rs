@@ -247,7 +247,7 @@ vadd.u32.u32.u32 d, a, b;\t2\t2";
     error: malformed line: `2x` for b is not a number: write it in decimal, as 0x… or as 0b… (line 11)
     0x00000003
     0x00000003
-    error: V101 there is no instruction `add` (line 14)
+    error: V101 `add` is not a video instruction (line 14)
     error: V006 something follows the instruction (line 15)
     error: V006 the instruction is incomplete (line 16)
     error: malformed line: not UTF-8 (line 17)

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::fatbin::{Entry, ar, cubin, fat_binary, library, lz4, plain, tar, zip, zstd};
+use crate::support::fatbin::{
+    Entry, ar, cubin, fat_binary, library, lz4, plain, tar, zip, zstd, zstd_frame,
+};
 use crate::support::program::{Folder, vptx_in};
 
 const TEXT: &str = ".version 8.5\n.target sm_90\n.func f() { ret; }\n";
@@ -191,6 +193,15 @@ fn nothing_is_written_outside() {
         "in/x.tar",
     ];
     assert_eq!(files, expected);
+}
+
+/// A packed text has the name that it had before.
+#[test]
+fn packed_texts_keep_their_names() {
+    let folder = Folder::new("extract-packed");
+    fs::write(folder.0.join("k.ptx.zst"), zstd_frame(text(1).as_bytes())).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "k.ptx.zst", "-o", "out"], b"");
+    assert_eq!((run.status, folder.read("out/k.ptx")), (0, text(1)));
 }
 
 #[test]

@@ -73,6 +73,8 @@ fn patterns_exclude() {
         files(&deep, &["--exclude", "gen/", ".."]),
         ["../a.ptx", "../gen/b.ptx", "../src/b.gen.ptx", "../src/k.cu"]
     );
+    let whole = format!("{}/gen", fs::canonicalize(&folder.0).unwrap().display());
+    assert_eq!(files(&folder.0, &["--exclude", &whole]), files(&folder.0, &["--exclude", "/gen/"]));
     // `--exclude` adds to the patterns of the settings.
     folder.write("vptx.toml", "[check]\nexclude = [\"gen/\"]\n");
     assert_eq!(files(&folder.0, &["--exclude", "*.cu"]), ["a.ptx", "src/b.gen.ptx"]);

@@ -204,12 +204,17 @@ fn unreadable_files_are_reported() {
     let folder = Folder::new("survey-errors");
     fs::write(folder.0.join("a.cu"), "int x;").unwrap();
     fs::write(folder.0.join("big.ptx"), PLAIN.repeat(9)).unwrap();
+    folder.write("nul.ptx", format!("{PLAIN}\0"));
+    let wide: Vec<u8> = PLAIN.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(folder.0.join("wide.ptx"), wide).unwrap();
     fs::write(folder.0.join("cut.tar"), &tar(&[("x.so", &sample())])[..1800]).unwrap();
     let cases = [
         (&["none.so"][..], "cannot read `none.so`: no such file"),
         (&["a.cu"], "cannot read `a.cu`: it is neither PTX nor a binary or an archive"),
         (&["big.ptx", "--max-image", "100"], "`big.ptx`: it has more than 100 bytes"),
         (&["cut.tar"], "cannot read `cut.tar"),
+        (&["nul.ptx"], "cannot read `nul.ptx`: this is binary data, not PTX text"),
+        (&["wide.ptx"], "cannot read `wide.ptx`: this is UTF-16 (little-endian), not ASCII"),
     ];
     for (arguments, message) in cases {
         let run = vptx_in(&folder.0, &[&["survey"], arguments].concat(), b"");

@@ -42,6 +42,7 @@ impl<E: Write> Session<'_, E> {
             }
         };
         self.binaries.files += 1;
+        let troubles = self.troubles;
         let mut done = Ok(());
         walk(&mut file, Limits::default(), &mut |member, image| {
             if done.is_err() {
@@ -55,6 +56,10 @@ impl<E: Write> Session<'_, E> {
                 Err(error) => self.trouble(&format!("`{}`: {error}", path_of(path, member, None))),
             };
         });
+        // Texts that were not found again are gone.
+        if self.troubles == troubles {
+            self.paths.push(self.run.finder.whole(path));
+        }
         done
     }
 

@@ -1,7 +1,7 @@
 //! The destination of the report of a check.
 
 use std::fs;
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile};
@@ -9,9 +9,9 @@ use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile};
 use super::Arguments;
 use crate::cli::Output;
 use crate::cli::error::CommandError;
+use crate::cli::outputs::put;
 use crate::report::visible_path;
 use crate::workspace::error::FileError;
-use crate::workspace::files::put;
 use crate::workspace::input::Input;
 
 /// The most bytes of a report that stay in memory. A temporary file takes longer reports.
@@ -56,9 +56,7 @@ impl Outlet {
     pub(super) fn close(self) -> Result<(), FileError> {
         match self {
             Outlet::Stream | Outlet::Errors => Ok(()),
-            Outlet::File { path, report } => {
-                write_report(&path, report).map_err(|error| FileError::new("write", &path, &error))
-            }
+            Outlet::File { path, report } => write_report(&path, report),
         }
     }
 }
@@ -71,17 +69,9 @@ fn is_read(inputs: &[Input], file: &Path) -> bool {
     inputs.iter().filter_map(Input::path).any(is_it)
 }
 
-/// Replaces a file by a report. A device or a pipe is not replaced, but written to.
-fn write_report(path: &Path, mut report: SpooledTempFile) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
-        report.rewind()?;
-        let mut file = fs::OpenOptions::new().write(true).open(path)?;
-        return io::copy(&mut report, &mut file).map(drop);
-    }
-    // A link is kept, and its target replaced.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+fn write_report(path: &Path, report: SpooledTempFile) -> Result<(), FileError> {
     match report.into_inner() {
-        SpooledData::InMemory(report) => put(&place, &[report.into_inner()]),
-        SpooledData::OnDisk(report) => put(&place, &report),
+        SpooledData::InMemory(report) => put(path, &[report.into_inner()]),
+        SpooledData::OnDisk(report) => put(path, &report),
     }
 }

@@ -35,9 +35,9 @@ pub(super) struct Session<'a, E> {
     /// Messages about targets and versions that were already printed.
     said: Set<String>,
     /// The files that were checked.
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// The number of errors that kept the run from doing something.
-    troubles: usize,
+    pub(super) troubles: usize,
 }
 
 impl Run {
