@@ -87,6 +87,18 @@
 // are on.
 #![cfg_attr(not(all(feature = "server", feature = "batch")), allow(dead_code, unused_imports))]
 
+/// Makes methods of options, each of which sets the field that is named last.
+macro_rules! setters {
+    ($owner:ident: $($(#[$doc:meta])* $name:ident($value:ident: $ty:ty) $field:ident;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $value: $ty) -> $owner {
+            self.$field = $value;
+            self
+        }
+    )*};
+}
+
 pub mod analysis;
 pub mod backend;
 pub mod check;

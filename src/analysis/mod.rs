@@ -349,13 +349,10 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     } else {
         "binary data"
     };
-    let diagnostic = Diagnostic::new(
-        Code::BinaryFile,
-        Span::new(at, at + 1),
-        format!("this is {what}, not PTX text"),
-    )
-    .label("a NUL byte")
-    .help("PTX is text; `vptx extract` finds it in a library or an executable");
+    let message = format!("this is {what}, not PTX text");
+    let diagnostic = Diagnostic::new(Code::BinaryFile, Span::new(at, at + 1), message)
+        .label("a NUL byte")
+        .help("PTX is text; `vptx extract` finds it in a library or an executable");
     Some(diagnostic)
 }
 

@@ -17,11 +17,8 @@ pub(super) fn check(
     if let Some(at) = mistake {
         let rest = &source[at as usize..];
         let length = rest.chars().next().map_or(0, char::len_utf8) as u32;
-        let found = Diagnostic::new(
-            Code::BinaryFile,
-            Span::new(at, at + length),
-            "a notebook is JSON, and this is not: no cell from here on is read",
-        );
+        let message = "a notebook is JSON, and this is not: no cell from here on is read";
+        let found = Diagnostic::new(Code::BinaryFile, Span::new(at, at + length), message);
         all.push(found.label("expected something else"));
     }
     for cells in cells {

@@ -3,7 +3,7 @@
 use super::modifiers::{self, Modifiers};
 use super::operands::{self, Operands};
 use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::flow::opcodes;
 use crate::isa::{Mnemonic, RegisterType, WordType};
 use crate::module::DeclaredTypes;
@@ -163,11 +163,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
             } else {
                 format!("did you mean `{near}`?")
             };
-            diagnostic.help(help).fix(
-                Applicability::Unsafe,
-                format!("write `{near}`"),
-                vec![Edit::replace(span, near.text())],
-            )
+            diagnostic.help(help).offer(span, near.text())
         }
         // Several candidates are equally near: there is no fix to offer.
         _ => {
@@ -181,7 +177,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
 /// The only special register that is a predicate.
 const SPECIAL_PREDICATE: &str = "%is_explicit_cluster";
 
-fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Option<Guard> {
+fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<Guard> {
     let text = guard.name.text(checked.source);
     let symbol = checked.resolve(text);
     let register = symbol.and_then(|symbol| symbol.kind.register_type());
@@ -204,13 +200,10 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Optio
         } else {
             "declare it as `.reg .pred`, or set one with `setp`".into()
         };
-        let mut diagnostic = Diagnostic::new(
-            Code::GuardNotPredicate,
-            guard.name,
-            format!("the guard `{text}` {what}"),
-        )
-        .label("expected a predicate register")
-        .help(help);
+        let message = format!("the guard `{text}` {what}");
+        let mut diagnostic = Diagnostic::new(Code::GuardNotPredicate, guard.name, message)
+            .label("expected a predicate register")
+            .help(help);
         if let Some(symbol) = symbol {
             diagnostic = diagnostic.related(symbol.span, "declared here");
         }
@@ -233,15 +226,12 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
     if let Some((target, at)) = target.filter(|(target, _)| target.number < needs.target.number) {
         let old = list.iter().filter(|target| target.number < needs.target.number);
         let old: Vec<String> = old.map(ToString::to_string).collect();
-        let diagnostic = Diagnostic::new(
-            Code::TargetTooLow,
-            span,
-            format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
-        )
-        .label(match old.as_slice() {
-            [] => format!("the target is {target}"),
-            _ => format!("too old: {}", old.join(", ")),
-        });
+        let message = format!("`{mnemonic}` needs `.target {}` or higher", needs.target);
+        let diagnostic =
+            Diagnostic::new(Code::TargetTooLow, span, message).label(match old.as_slice() {
+                [] => format!("the target is {target}"),
+                _ => format!("too old: {}", old.join(", ")),
+            });
         checked.push(match at {
             Some(at) => diagnostic
                 .related(at, "set here")
@@ -256,12 +246,9 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
         .map(|version| (version, None))
         .or(own.map(|(v, at)| (v, Some(at))));
     if let Some((version, at)) = version.filter(|(version, _)| *version < needs.version) {
-        let diagnostic = Diagnostic::new(
-            Code::VersionTooLow,
-            span,
-            format!("`{mnemonic}` needs PTX `.version {}` or higher", needs.version),
-        )
-        .label(format!("the version is {version}"));
+        let message = format!("`{mnemonic}` needs PTX `.version {}` or higher", needs.version);
+        let diagnostic = Diagnostic::new(Code::VersionTooLow, span, message)
+            .label(format!("the version is {version}"));
         checked.push(match at {
             Some(at) => diagnostic.related(at, "set here").help(format!(
                 "write `.version {}` or higher at the start of the module",

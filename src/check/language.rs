@@ -7,7 +7,8 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::embed::Host;
-use crate::syntax::lexer::skip_trivia;
+use crate::source::mark_len;
+use crate::syntax::lexer::trivia_end;
 
 /// The language of a text.
 ///
@@ -171,12 +172,9 @@ impl FromStr for Language {
 /// Whether a text is plainly PTX: `.version` and a number come first, after white space
 /// and comments. The assembly of other machines has `.version "…"`.
 pub(crate) fn is_module(text: &[u8]) -> bool {
-    let mut at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let _ = skip_trivia(text, &mut at);
-    let Some(rest) = text[at..].strip_prefix(b".version") else {
+    let Some(rest) = text[trivia_end(text, mark_len(text))..].strip_prefix(b".version") else {
         return false;
     };
-    let mut at = 0;
-    let _ = skip_trivia(rest, &mut at);
+    let at = trivia_end(rest, 0);
     at > 0 && rest.get(at).is_some_and(u8::is_ascii_digit)
 }

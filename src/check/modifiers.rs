@@ -145,17 +145,14 @@ fn not_allowed(
 ) {
     let simd = slot(mnemonic, Role::Secondary).is_some_and(|slot| slot.choices.len() == 1);
     if simd && modifier.role() == Role::Secondary {
+        let message = format!("`{mnemonic}` has no secondary operation `{modifier}`");
         checked.push(
-            Diagnostic::new(
-                Code::SimdSecondaryOperation,
-                span,
-                format!("`{mnemonic}` has no secondary operation `{modifier}`"),
-            )
-            .label("only `.add` is possible here")
-            .help(format!(
-                "SIMD lanes are written to `d` or, with `.add`, added to `c`; {}",
-                secondary_advice(checked, mnemonic, modifier, raw)
-            )),
+            Diagnostic::new(Code::SimdSecondaryOperation, span, message)
+                .label("only `.add` is possible here")
+                .help(format!(
+                    "SIMD lanes are written to `d` or, with `.add`, added to `c`; {}",
+                    secondary_advice(checked, mnemonic, modifier, raw)
+                )),
         );
         return;
     }
@@ -170,22 +167,15 @@ fn not_allowed(
         // Each other role belongs to at most three instructions.
         _ => format!("`{modifier}` belongs to {}", listed(&takers, "and")),
     };
+    let message = format!("`{mnemonic}` does not take `{modifier}`");
     checked.push(
-        Diagnostic::new(
-            Code::ModifierNotAllowed,
-            span,
-            format!("`{mnemonic}` does not take `{modifier}`"),
-        )
-        .label("not allowed here")
-        .help(format!(
-            "{why}; the syntax is `{}`",
-            video::syntax(mnemonic, &video::forms(mnemonic)[0])
-        ))
-        .fix(
-            Applicability::Unsafe,
-            format!("remove `{modifier}`"),
-            vec![Edit::remove(span)],
-        ),
+        Diagnostic::new(Code::ModifierNotAllowed, span, message)
+            .label("not allowed here")
+            .help(format!(
+                "{why}; the syntax is `{}`",
+                video::syntax(mnemonic, &video::forms(mnemonic)[0])
+            ))
+            .fix(Applicability::Unsafe, format!("remove `{modifier}`"), vec![Edit::remove(span)]),
     );
 }
 
@@ -234,22 +224,15 @@ fn unknown(
     let compares = slot(mnemonic, Role::Compare);
     let foreign = FOREIGN_COMPARISONS.iter().find(|(foreign, _)| *foreign == text);
     if let (Some(slot), Some((_, instead))) = (compares, foreign) {
-        let mut diagnostic = Diagnostic::new(
-            Code::ForeignComparison,
-            span,
-            format!("`{text}` is not a comparison of `{mnemonic}`"),
-        )
-        .label("not a video comparison");
+        let message = format!("`{text}` is not a comparison of `{mnemonic}`");
+        let mut diagnostic =
+            Diagnostic::new(Code::ForeignComparison, span, message).label("not a video comparison");
         if let Some(instead) = instead {
             diagnostic = diagnostic
                 .help(format!(
                     "write `{instead}`: signedness comes from the types, not from the comparison"
                 ))
-                .fix(
-                    Applicability::Unsafe,
-                    format!("write `{instead}`"),
-                    vec![Edit::replace(span, *instead)],
-                );
+                .offer(span, instead);
         } else {
             diagnostic = diagnostic.help(format!("write {}", choices(slot)));
         }
@@ -261,12 +244,9 @@ fn unknown(
         }
         return None;
     }
-    let mut diagnostic = Diagnostic::new(
-        Code::UnknownModifier,
-        span,
-        format!("`{text}` is not a modifier of `{mnemonic}`"),
-    )
-    .label("unknown modifier");
+    let message = format!("`{text}` is not a modifier of `{mnemonic}`");
+    let mut diagnostic =
+        Diagnostic::new(Code::UnknownModifier, span, message).label("unknown modifier");
     if let Some(help) = belongs_to_operand(checked.source, mnemonic, raw, span) {
         checked.push(diagnostic.help(help));
         return None;
@@ -279,11 +259,7 @@ fn unknown(
         diagnostic = diagnostic.help(format!("did you mean {}?", either(&names)));
         // With several candidates, there is no single choice.
         if near.len() == 1 {
-            diagnostic = diagnostic.fix(
-                Applicability::Unsafe,
-                format!("write `{meant}`"),
-                vec![Edit::replace(span, meant.text())],
-            );
+            diagnostic = diagnostic.offer(span, meant.text());
         }
         // The modifier that was meant fills its slot, so that it is not reported as
         // missing.
@@ -364,11 +340,7 @@ fn assign_types(
             Diagnostic::new(Code::SignedShiftAmount, span, "a shift amount is always unsigned")
                 .label(format!("expected {}", choices(slot)))
                 .help("the third type belongs to the amount `b`")
-                .fix(
-                    Applicability::Unsafe,
-                    format!("write `{}`", slot.choices[0]),
-                    vec![Edit::replace(span, slot.choices[0].text())],
-                ),
+                .offer(span, slot.choices[0].text()),
         );
     }
     let line = || video::syntax(mnemonic, form);
@@ -377,14 +349,11 @@ fn assign_types(
             (Some(first), Some(last)) => (first.1.to(last.1), types.len().to_string()),
             _ => (raw.mnemonic, "none".into()),
         };
+        let message = format!("`{mnemonic}` needs {wanted} types, found {count}");
         checked.push(
-            Diagnostic::new(
-                Code::MissingType,
-                span,
-                format!("`{mnemonic}` needs {wanted} types, found {count}"),
-            )
-            .label(format!("expected {names}"))
-            .help(format!("the syntax is `{}`", line())),
+            Diagnostic::new(Code::MissingType, span, message)
+                .label(format!("expected {names}"))
+                .help(format!("the syntax is `{}`", line())),
         );
     }
     if let [(_, first), .., (_, last)] | [(_, first @ last)] =
@@ -395,14 +364,11 @@ fn assign_types(
         } else {
             format!("write {names}; `c` has no type")
         };
+        let message = format!("`{mnemonic}` takes {wanted} types, found {}", types.len());
         checked.push(
-            Diagnostic::new(
-                Code::ExtraType,
-                first.to(*last),
-                format!("`{mnemonic}` takes {wanted} types, found {}", types.len()),
-            )
-            .label("too many")
-            .help(format!("{why}; the syntax is `{}`", line())),
+            Diagnostic::new(Code::ExtraType, first.to(*last), message)
+                .label("too many")
+                .help(format!("{why}; the syntax is `{}`", line())),
         );
     }
 }
@@ -417,19 +383,12 @@ fn wrong_type(checked: &mut Checked<'_, '_>, slot: &Slot, span: Span) {
         _ => (None, "video instructions work on 32-bit integers and parts of them"),
     };
     let meant = meant.filter(|meant| slot.choices.contains(meant));
-    let mut diagnostic = Diagnostic::new(
-        Code::WrongType,
-        span,
-        format!("`{text}` is not a type of video instructions"),
-    )
-    .label(format!("the {}: expected {}", slot.role.name(), choices(slot)))
-    .help(help);
+    let message = format!("`{text}` is not a type of video instructions");
+    let mut diagnostic = Diagnostic::new(Code::WrongType, span, message)
+        .label(format!("the {}: expected {}", slot.role.name(), choices(slot)))
+        .help(help);
     if let Some(meant) = meant {
-        diagnostic = diagnostic.fix(
-            Applicability::Unsafe,
-            format!("write `{meant}`"),
-            vec![Edit::replace(span, meant.text())],
-        );
+        diagnostic = diagnostic.offer(span, meant.text());
     }
     checked.push(diagnostic);
 }
@@ -465,12 +424,9 @@ fn require(
             .map(|span| span.end)
             .max()
             .unwrap_or(raw.mnemonic.end);
-        let mut diagnostic = Diagnostic::new(
-            code,
-            Span::at(at),
-            format!("`{mnemonic}` needs a {}", slot.role.name()),
-        )
-        .label(format!("add {}", choices(slot)));
+        let message = format!("`{mnemonic}` needs a {}", slot.role.name());
+        let mut diagnostic =
+            Diagnostic::new(code, Span::at(at), message).label(format!("add {}", choices(slot)));
         if code == Code::MissingShiftMode {
             diagnostic = diagnostic.help(
                 "`.clamp` makes amounts above 32 count as 32, `.wrap` uses their low five bits",

@@ -71,30 +71,24 @@ fn conflict(
     let secondary = modifiers.span(Role::Secondary);
     if let (Some(part), Some(secondary)) = (part, secondary) {
         let text = secondary.text(checked.source);
+        let message = format!("a destination selector and `{text}` exclude each other");
         checked.push(
-            Diagnostic::new(
-                Code::SelectorWithSecondaryOperation,
-                part,
-                format!("a destination selector and `{text}` exclude each other"),
-            )
-            .label("merges the result into `c`")
-            .related(secondary, "combines the result with `c`")
-            .help("`c` can only be used once: keep the selector or the secondary operation"),
+            Diagnostic::new(Code::SelectorWithSecondaryOperation, part, message)
+                .label("merges the result into `c`")
+                .related(secondary, "combines the result with `c`")
+                .help("`c` can only be used once: keep the selector or the secondary operation"),
         );
     } else if let (Some(saturate), Some(secondary)) = (modifiers.span(Role::Saturate), secondary) {
+        let message = format!("`.sat` and `.add` exclude each other on `{mnemonic}`");
         checked.push(
-            Diagnostic::new(
-                Code::SaturateWithAccumulate,
-                saturate,
-                format!("`.sat` and `.add` exclude each other on `{mnemonic}`"),
-            )
-            .label("clamps the lanes")
-            .related(secondary, "adds the lanes unclamped")
-            .help(
-                "to add clamped lanes, clamp in a first instruction and add in a second; \
+            Diagnostic::new(Code::SaturateWithAccumulate, saturate, message)
+                .label("clamps the lanes")
+                .related(secondary, "adds the lanes unclamped")
+                .help(
+                    "to add clamped lanes, clamp in a first instruction and add in a second; \
                    `vmax` of a lane and itself is that lane",
-            )
-            .fix(Applicability::Unsafe, "remove `.sat`", vec![Edit::remove(saturate)]),
+                )
+                .fix(Applicability::Unsafe, "remove `.sat`", vec![Edit::remove(saturate)]),
         );
     }
 }
@@ -116,30 +110,25 @@ fn named<'r>(
         // The place where the operands are missing; the mnemonic if there are no
         // operands.
         let at = operands.last().map_or(raw.mnemonic, |last| Span::at(last.span.end));
+        let message =
+            format!("`{mnemonic}` takes {} operands, found {count}", count + missing.len());
         checked.push(
-            Diagnostic::new(
-                Code::MissingOperand,
-                at,
-                format!("`{mnemonic}` takes {} operands, found {count}", count + missing.len()),
-            )
-            .label(format!("missing: {}", missing.join(", ")))
-            .help(line()),
+            Diagnostic::new(Code::MissingOperand, at, message)
+                .label(format!("missing: {}", missing.join(", ")))
+                .help(line()),
         );
         return None;
     };
     if let [_, extra, ..] = rest {
         let last = &operands[count - 1];
+        let message = format!(
+            "`{mnemonic}` takes {} operands, found {count}",
+            if form.third { 4 } else { 3 }
+        );
         checked.push(
-            Diagnostic::new(
-                Code::ExtraOperand,
-                extra.span.to(last.span),
-                format!(
-                    "`{mnemonic}` takes {} operands, found {count}",
-                    if form.third { 4 } else { 3 }
-                ),
-            )
-            .label("too many")
-            .help(line()),
+            Diagnostic::new(Code::ExtraOperand, extra.span.to(last.span), message)
+                .label("too many")
+                .help(line()),
         );
     }
     let mut c = rest.first();
@@ -181,13 +170,10 @@ fn missing_third(
         "`c` is required even when the mask covers all lanes and `c` has no effect".into()
     };
     let end = b.span.end;
-    let mut diagnostic = Diagnostic::new(
-        Code::MissingThirdOperand,
-        Span::at(end),
-        format!("`{mnemonic}` needs a third source `c` here"),
-    )
-    .label("missing: c")
-    .help(format!("{why}; the syntax is `{}`", video::syntax(mnemonic, form)));
+    let message = format!("`{mnemonic}` needs a third source `c` here");
+    let mut diagnostic = Diagnostic::new(Code::MissingThirdOperand, Span::at(end), message)
+        .label("missing: c")
+        .help(format!("{why}; the syntax is `{}`", video::syntax(mnemonic, form)));
     if let Some((register, title)) = stand_in {
         diagnostic = diagnostic.fix(
             Applicability::Unsafe,
@@ -214,25 +200,19 @@ pub(super) fn destination(
     }
     let register = match d.shape {
         Shape::Constant(_) => {
+            let message = "the destination must be a register";
             checked.push(
-                Diagnostic::new(
-                    Code::ConstantNotAllowed,
-                    d.span,
-                    "the destination must be a register",
-                )
-                .label("a constant cannot be written to"),
+                Diagnostic::new(Code::ConstantNotAllowed, d.span, message)
+                    .label("a constant cannot be written to"),
             );
             None
         }
         Shape::Discard => {
+            let message = "video instructions cannot discard their result";
             checked.push(
-                Diagnostic::new(
-                    Code::OperandKind,
-                    d.span,
-                    "video instructions cannot discard their result",
-                )
-                .label("expected a register")
-                .help("write to a register that is not used"),
+                Diagnostic::new(Code::OperandKind, d.span, message)
+                    .label("expected a register")
+                    .help("write to a register that is not used"),
             );
             None
         }
@@ -250,19 +230,12 @@ pub(super) fn destination(
             if is_ignored(text) {
                 // This is legal; a rule may report it.
             } else if !parts {
+                let message = format!("`{mnemonic}` takes no selector on its destination");
                 checked.push(
-                    Diagnostic::new(
-                        Code::SelectorNotAllowed,
-                        selector,
-                        format!("`{mnemonic}` takes no selector on its destination"),
-                    )
-                    .label("not allowed here")
-                    .help("`vmad` always writes the whole word")
-                    .fix(
-                        Applicability::Unsafe,
-                        "remove it",
-                        vec![Edit::remove(selector)],
-                    ),
+                    Diagnostic::new(Code::SelectorNotAllowed, selector, message)
+                        .label("not allowed here")
+                        .help("`vmad` always writes the whole word")
+                        .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(selector)]),
                 );
             } else if Part::from_text(text).is_none() {
                 wrong_selector(checked, selector, Sources::Scalar);
@@ -323,22 +296,20 @@ pub(super) fn third_source(
     None
 }
 
+/// The finding on a constant in a SIMD instruction.
+fn constant_of_lanes(operand: &RawOperand, help: String) -> Diagnostic {
+    let message = "SIMD video instructions take no constants";
+    let diagnostic = Diagnostic::new(Code::ConstantNotAllowed, operand.span, message);
+    diagnostic.label("expected a register").help(help)
+}
+
 fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Option<Operand> {
     match operand.shape {
         Shape::Constant(value) => {
             if form.sources != Sources::Scalar {
-                checked.push(
-                    Diagnostic::new(
-                        Code::ConstantNotAllowed,
-                        operand.span,
-                        "SIMD video instructions take no constants",
-                    )
-                    .label("expected a register")
-                    .help(format!(
-                        "move it to a register first: `mov.b32 r, {};`",
-                        operand.value.text(checked.source)
-                    )),
-                );
+                let text = operand.value.text(checked.source);
+                let help = format!("move it to a register first: `mov.b32 r, {text};`");
+                checked.push(constant_of_lanes(operand, help));
                 return None;
             }
             constant(checked, operand, value).map(Operand::Immediate)

@@ -73,66 +73,24 @@ impl CheckOptions {
         CheckOptions::default().with_rules(RuleSet::ERRORS)
     }
 
-    /// These options for another language.
-    #[must_use]
-    pub fn with_language(mut self, language: Language) -> CheckOptions {
-        self.language = language;
-        self
-    }
-
-    /// These options with headers for sources in C.
-    #[must_use]
-    pub fn with_headers(mut self, headers: Option<Headers>) -> CheckOptions {
-        self.headers = headers;
-        self
-    }
-
-    /// These options with another dialect.
-    #[must_use]
-    pub fn with_dialect(mut self, dialect: Dialect) -> CheckOptions {
-        self.dialect = dialect;
-        self
-    }
-
-    /// These options with a target that overrides the module's.
-    #[must_use]
-    pub fn with_target(mut self, target: Option<Target>) -> CheckOptions {
-        self.target = target;
-        self
-    }
-
-    /// These options with all the targets that a text is built for.
-    #[must_use]
-    pub fn with_targets(mut self, targets: Vec<Target>) -> CheckOptions {
-        self.targets = targets;
-        self
-    }
-
-    /// These options with other rules in force.
-    #[must_use]
-    pub fn with_rules(mut self, rules: RuleSet) -> CheckOptions {
-        self.rules = rules;
-        self
-    }
-
-    /// These options with custom rules, which are not part of vptx.
-    #[must_use]
-    pub fn with_custom_rules(mut self, rules: Vec<&'static CustomRule>) -> CheckOptions {
-        self.custom_rules = rules;
-        self
-    }
-
-    /// These options with or without [`every_module`](Self::every_module).
-    #[must_use]
-    pub fn with_every_module(mut self, every: bool) -> CheckOptions {
-        self.every_module = every;
-        self
-    }
-
-    /// These options with a PTX version that overrides the module's.
-    #[must_use]
-    pub fn with_ptx_version(mut self, version: Option<PtxVersion>) -> CheckOptions {
-        self.ptx_version = version;
-        self
+    setters! { CheckOptions:
+        /// These options for another language.
+        with_language(language: Language) language;
+        /// These options with headers for sources in C.
+        with_headers(headers: Option<Headers>) headers;
+        /// These options with another dialect.
+        with_dialect(dialect: Dialect) dialect;
+        /// These options with a target that overrides the module's.
+        with_target(target: Option<Target>) target;
+        /// These options with all the targets that a text is built for.
+        with_targets(targets: Vec<Target>) targets;
+        /// These options with other rules in force.
+        with_rules(rules: RuleSet) rules;
+        /// These options with custom rules, which are not part of vptx.
+        with_custom_rules(rules: Vec<&'static CustomRule>) custom_rules;
+        /// These options with or without [`every_module`](Self::every_module).
+        with_every_module(every: bool) every_module;
+        /// These options with a PTX version that overrides the module's.
+        with_ptx_version(version: Option<PtxVersion>) ptx_version;
     }
 }

@@ -4,7 +4,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, listed};
 use crate::isa::{PtxVersion, Target};
 use crate::source::{Span, UNDECODABLE, nearest};
 use crate::syntax::declaration::DIRECTIVES;
-use crate::syntax::lexer::skip_trivia;
+use crate::syntax::lexer::trivia_end;
 use crate::syntax::{
     ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Token,
     TokenKind, WantedStatement,
@@ -46,11 +46,7 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
             let diagnostic =
                 Diagnostic::new(Code::UnexpectedToken, span, message).label("unknown directive");
             match nearest(word, DIRECTIVES.iter().copied()) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(
-                    Applicability::Unsafe,
-                    format!("write `{near}`"),
-                    vec![Edit::replace(span, near)],
-                ),
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).offer(span, near),
                 None => diagnostic,
             }
         }
@@ -86,19 +82,16 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
         ProblemKind::UnknownVersion => unknown_version(span.text(source), span),
         ProblemKind::NewerTarget { since, version } => {
             let (name, old) = (span.text(source), version.text(source));
-            Diagnostic::new(
-                Code::TargetAboveVersion,
-                span,
-                format!("PTX {old} does not have `{name}` yet"),
-            )
-            .label(format!("PTX has it since {since}"))
-            .related(version, "set here")
-            .help(format!("write `.version {since}` or higher"))
-            .fix(
-                Applicability::Unsafe,
-                format!("write `.version {since}`"),
-                vec![Edit::replace(version, since.to_string())],
-            )
+            let message = format!("PTX {old} does not have `{name}` yet");
+            Diagnostic::new(Code::TargetAboveVersion, span, message)
+                .label(format!("PTX has it since {since}"))
+                .related(version, "set here")
+                .help(format!("write `.version {since}` or higher"))
+                .fix(
+                    Applicability::Unsafe,
+                    format!("write `.version {since}`"),
+                    vec![Edit::replace(version, since.to_string())],
+                )
         }
     }
 }
@@ -143,12 +136,7 @@ fn unknown(
     let Some(nearest) = nearest else {
         return diagnostic.help(format!("the newest that vptx knows is `{newest}`"));
     };
-    let title = format!("write `{nearest}`");
-    diagnostic.help(format!("the nearest is `{nearest}`")).fix(
-        Applicability::Unsafe,
-        title,
-        vec![Edit::replace(span, nearest)],
-    )
+    diagnostic.help(format!("the nearest is `{nearest}`")).offer(span, &nearest)
 }
 
 pub(crate) fn missing_semicolon(source: &str, span: Span) -> Diagnostic {
@@ -156,8 +144,7 @@ pub(crate) fn missing_semicolon(source: &str, span: Span) -> Diagnostic {
         .label("expected `;`");
     // There is one already, which ends nothing inside a brace that is not closed.
     let (before, after) = source.split_at(span.start as usize);
-    let mut next = 0;
-    let _ = skip_trivia(after.as_bytes(), &mut next);
+    let next = trivia_end(after.as_bytes(), 0);
     if before.ends_with(';') || after[next..].starts_with(';') {
         return found;
     }
@@ -188,12 +175,9 @@ pub(super) fn failure(
             return Diagnostic::new(Code::UnexpectedToken, span, "this bracket is never closed")
                 .label("opened here");
         }
-        return Diagnostic::new(
-            Code::UnexpectedToken,
-            Span::at(end),
-            "the instruction is incomplete",
-        )
-        .label(format!("expected {}", list(failure.expected)));
+        let message = "the instruction is incomplete";
+        return Diagnostic::new(Code::UnexpectedToken, Span::at(end), message)
+            .label(format!("expected {}", list(failure.expected)));
     };
     let text = token.span().text(source);
     if token.kind() == TokenKind::Unknown {
@@ -286,11 +270,7 @@ fn invalid_character(text: &str, span: Span) -> Diagnostic {
             },
         );
     match meant {
-        Some(meant) => diagnostic.fix(
-            Applicability::Unsafe,
-            format!("write `{meant}`"),
-            vec![Edit::replace(span, meant)],
-        ),
+        Some(meant) => diagnostic.offer(span, meant),
         None => diagnostic,
     }
 }
@@ -342,19 +322,12 @@ pub(crate) fn constant(source: &str, error: ConstantError) -> Diagnostic {
 
 /// A malformed literal, with a fix if its meaning is clear.
 fn malformed(text: &str, span: Span) -> Diagnostic {
-    let fix = |diagnostic: Diagnostic, meant: String| {
-        let title = format!("write `{meant}`");
-        diagnostic.fix(Applicability::Unsafe, title, vec![Edit::replace(span, meant)])
-    };
     if text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let diagnostic = Diagnostic::new(
-            Code::MalformedNumber,
-            span,
-            format!("`{text}` is not an octal number"),
-        )
-        .label("a leading 0 makes it octal")
-        .help("octal digits are 0 to 7");
-        return fix(diagnostic, text.trim_start_matches('0').into());
+        let message = format!("`{text}` is not an octal number");
+        let diagnostic = Diagnostic::new(Code::MalformedNumber, span, message)
+            .label("a leading 0 makes it octal")
+            .help("octal digits are 0 to 7");
+        return diagnostic.offer(span, text.trim_start_matches('0'));
     }
     let diagnostic =
         Diagnostic::new(Code::MalformedNumber, span, format!("`{text}` is not a number"))
@@ -379,7 +352,7 @@ fn malformed(text: &str, span: Span) -> Diagnostic {
     };
     if number(digits) && !digits.starts_with('0') || hexadecimal(digits) {
         let unsigned = plain[digits.len()..].contains(['u', 'U']);
-        return fix(diagnostic, format!("{digits}{}", if unsigned { "U" } else { "" }));
+        return diagnostic.offer(span, &format!("{digits}{}", if unsigned { "U" } else { "" }));
     }
     diagnostic
 }

@@ -97,9 +97,9 @@ fn count(counts: &Counts, key: &Key) -> usize {
 }
 
 /// Whether this holds for the file at a path, or for the binary that has the text at the path.
-fn is_within(path: &str, mut holds: impl FnMut(&str) -> bool) -> bool {
+fn is_within(path: &str, holds: impl FnMut(&str) -> bool) -> bool {
     let binaries = path.match_indices('!').map(|(end, _)| &path[..end]);
-    iter::once(path).chain(binaries).any(|file| holds(file))
+    iter::once(path).chain(binaries).any(holds)
 }
 
 /// All different pairs of a code and the text of its line, and for each finding the

@@ -19,7 +19,7 @@ use super::show;
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::{Dialect, Language};
-use crate::cli::error::CommandError;
+use crate::cli::error::{CommandError, Trouble, told};
 use crate::diagnostic::{Applicability, Docs, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
@@ -29,8 +29,8 @@ use crate::workspace::error::reason;
 use crate::workspace::files::Access;
 use crate::workspace::headers::HeaderFiles;
 use crate::workspace::input::{self, Input};
-use crate::workspace::kind::{Chosen, Extension, FileKind};
-use crate::workspace::settings::{Choices, Denied, Finder, Settings, Targets};
+use crate::workspace::kind::{Extension, FileKind};
+use crate::workspace::settings::{Choices, Denied, Finder, Targets, chosen};
 use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
 
 #[derive(Debug, Args)]
@@ -262,11 +262,6 @@ impl Arguments {
         })
     }
 
-    /// The languages chosen for file endings.
-    fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
-        [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
-    }
-
     /// The paths to read.
     fn inputs(&self) -> Vec<PathBuf> {
         subjects(&self.paths, self.stdin_filename.as_deref())
@@ -276,7 +271,7 @@ impl Arguments {
     fn found(&self, finder: &Finder, rules: &WalkRules, tell: impl FnMut(String)) -> Vec<Input> {
         let known = |path: &Path| {
             let settings = finder.of(path).ok();
-            let chosen = self.chosen(settings.as_ref().map(|(settings, _)| &**settings));
+            let chosen = chosen(settings.as_ref(), &self.extension);
             FileKind::of(path, chosen).is_walked(self.language)
                 || self.binaries && binary::is_one(path)
         };
@@ -309,38 +304,32 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let is_stdin = arguments.inputs().iter().any(|path| path.as_os_str() == "-");
-    if let Err(error) = arguments.walk.set_threads() {
-        trouble(&error);
-        return Ok(FAILED);
-    }
+    arguments.walk.set_threads()?;
     if arguments.watch && is_stdin {
-        trouble("--watch needs files, not -");
-        return Ok(FAILED);
+        return Err("--watch needs files, not -".into());
     }
     if arguments.watch {
-        return watch(
+        let status = watch(
             arguments.quiet,
             || dependencies(arguments),
             || {
-                run_once(arguments, out)?;
+                told(run_once(arguments, out), out)?;
                 out.stream.flush().map(|()| 0)
             },
-        );
+        )?;
+        return Ok(status);
     }
     run_once(arguments, out)
 }
 
-fn run_once(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    match prepare(arguments) {
-        Ok(run) if arguments.show_files => run.show_files(arguments, out),
-        Ok(run) if arguments.show_settings => run.show_settings(arguments, out),
-        Ok(run) => run.run(arguments, out),
-        Err(message) => {
-            trouble(&message);
-            Ok(FAILED)
-        }
+fn run_once(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
+    let run = prepare(arguments)?;
+    match () {
+        () if arguments.show_files => Ok(run.show_files(arguments, out)?),
+        () if arguments.show_settings => Ok(run.show_settings(arguments, out)?),
+        () => run.run(arguments, out),
     }
 }
 
@@ -378,13 +367,13 @@ struct Run {
 
 fn prepare(arguments: &Arguments) -> Result<Run, CommandError> {
     if arguments.statistics && !matches!(arguments.format, Format::Human | Format::Json) {
-        return Err(CommandError::Options("--statistics works with --format human or json only"));
+        return Err("--statistics works with --format human or json only".into());
     }
     if arguments.unsafe_fixes && arguments.most().is_none() {
-        return Err(CommandError::Options("--unsafe-fixes needs --fix or --diff"));
+        return Err("--unsafe-fixes needs --fix or --diff".into());
     }
     if arguments.fix_known && arguments.most().is_none() {
-        return Err(CommandError::Options("--fix-known needs --fix or --diff"));
+        return Err("--fix-known needs --fix or --diff".into());
     }
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated)?;
     let rules = arguments.walk.rules()?;
@@ -398,7 +387,7 @@ fn prepare(arguments: &Arguments) -> Result<Run, CommandError> {
         Some(_) if arguments.show_files || arguments.show_settings => None,
         Some(file) => Some(Baseline::read(&file, access, arguments.update_baseline)?),
         None if arguments.update_baseline => {
-            return Err(CommandError::Options("--update-baseline needs a file: --baseline FILE"));
+            return Err("--update-baseline needs a file: --baseline FILE".into());
         }
         None => None,
     };

@@ -1,10 +1,13 @@
 //! Why a command does nothing, or does nothing with one file.
 
+use std::io::{self, Write};
+
 use thiserror::Error;
 
 use super::baseline::BaselineError;
 use super::outputs::OutputError;
 use super::port::HeaderError;
+use super::{FAILED, Output, trouble};
 use crate::diagnostic::InvalidRuleSelector;
 use crate::extract::ExtractError;
 use crate::workspace::binary::ContentError;
@@ -39,9 +42,9 @@ pub(super) enum CommandError {
     Header(#[from] HeaderError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// Options that do not go together.
+    /// A sentence, as about arguments that do not go together.
     #[error("{0}")]
-    Options(&'static str),
+    Said(String),
     /// The file for a report is also an input.
     #[error("`{0}` is an input: the report cannot be written to it")]
     ReportOverInput(String),
@@ -58,6 +61,51 @@ pub(super) enum CommandError {
     Member { name: String, why: ExtractError },
     #[error("cannot read `{name}`: {why}")]
     Content { name: String, why: ContentError },
+}
+
+impl From<&str> for CommandError {
+    fn from(sentence: &str) -> CommandError {
+        CommandError::Said(sentence.into())
+    }
+}
+
+impl From<String> for CommandError {
+    fn from(sentence: String) -> CommandError {
+        CommandError::Said(sentence)
+    }
+}
+
+/// The reason why a command, or its work on one file, ends early.
+pub(super) enum Trouble {
+    Input(CommandError),
+    Output(io::Error),
+    /// The reason is printed already; this is the exit status.
+    Printed(u8),
+}
+
+impl<E: Into<CommandError>> From<E> for Trouble {
+    fn from(error: E) -> Trouble {
+        Trouble::Input(error.into())
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        Trouble::Output(error)
+    }
+}
+
+/// The exit status of work that is done. If it ended early, tells why.
+pub(super) fn told(done: Result<u8, Trouble>, out: &mut Output) -> io::Result<u8> {
+    match done {
+        Ok(status) | Err(Trouble::Printed(status)) => Ok(status),
+        Err(Trouble::Output(error)) => Err(error),
+        Err(Trouble::Input(message)) => {
+            out.stream.flush()?;
+            trouble(&message);
+            Ok(FAILED)
+        }
+    }
 }
 
 impl From<FinderError> for CommandError {

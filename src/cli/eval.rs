@@ -13,6 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use self::batch::Batch;
+use super::error::Trouble;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::analysis::read_module;
 use crate::check::CheckOptions;
@@ -146,7 +147,7 @@ pub(super) fn one_semantics() -> impl TypedValueParser<Value = Semantics> {
         .try_map(|name| name.parse::<Semantics>())
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let misused = match arguments.format {
         EvalFormat::Json if arguments.trace => {
             Some("--trace cannot be combined with --format json")
@@ -158,8 +159,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         _ => None,
     };
     if let Some(message) = misused {
-        trouble(message);
-        return Ok(FAILED);
+        return Err(message.into());
     }
     let semantics = arguments.semantics.list();
     let json = arguments.format == EvalFormat::Json;
@@ -172,22 +172,19 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 return Ok(FOUND);
             }
         },
-        Some(text) => match instruction(text, out)? {
-            Ok(instruction) => Some(instruction),
-            Err(status) => return Ok(status),
-        },
+        Some(text) => Some(instruction(text, out)?),
     };
-    match (&arguments.batch, fixed) {
-        (Some(path), fixed) => Batch::new(semantics, json, fixed.as_ref()).run(path, out),
-        (None, Some(instruction)) => single(&instruction, arguments, out),
+    Ok(match (&arguments.batch, fixed) {
+        (Some(path), fixed) => Batch::new(semantics, json, fixed.as_ref()).run(path, out)?,
+        (None, Some(instruction)) => single(&instruction, arguments, out)?,
         // The parser rejects such arguments.
-        (None, None) => Ok(FAILED),
-    }
+        (None, None) => FAILED,
+    })
 }
 
 /// The one instruction that an argument must contain. If the argument is wrong, the
-/// findings are printed and the exit status is returned.
-pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Instruction, u8>> {
+/// findings are printed.
+pub(super) fn instruction(text: &str, out: &mut Output) -> Result<Instruction, Trouble> {
     // The `;` is added at the end of the code, so that findings can point at it.
     let mut source = text.to_string();
     match statement_tokens(text).last() {
@@ -201,16 +198,15 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
         let path = Path::new("<instruction>");
         let file = FileReport { path, source: &source, diagnostics: &diagnostics };
         out.stream.write_all(&human(&out.style, &file)?)?;
-        return Ok(Err(FOUND));
+        return Err(Trouble::Printed(FOUND));
     }
     let only = source.parse::<Instruction>();
     match (module.statements(), only) {
-        ([_], Ok(instruction)) => return Ok(Ok(instruction)),
-        ([], _) if text.trim().is_empty() => trouble("the instruction is empty"),
-        ([], _) => trouble(&format!("`{}` is not a video instruction", visible(text.trim()))),
-        _ => trouble("expected one instruction, found more"),
+        ([_], Ok(instruction)) => Ok(instruction),
+        ([], _) if text.trim().is_empty() => Err("the instruction is empty".into()),
+        ([], _) => Err(format!("`{}` is not a video instruction", visible(text.trim())).into()),
+        _ => Err("expected one instruction, found more".into()),
     }
-    Ok(Err(FAILED))
 }
 
 /// Findings for people.

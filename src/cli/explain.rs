@@ -9,7 +9,8 @@ use std::process::{Command, ExitStatus};
 use clap::{Args, ValueEnum};
 use thiserror::Error;
 
-use super::{FAILED, Output, eval, trouble};
+use super::error::{Trouble, told};
+use super::{Output, eval, trouble};
 use crate::diagnostic::{Code, Docs};
 use crate::explain::{self, Subject};
 use crate::isa::{Mnemonic, Modifier, Target};
@@ -72,10 +73,9 @@ enum PageFormat {
     Svg,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     if let Some(message) = unknown_target(arguments.target) {
-        trouble(&message);
-        return Ok(FAILED);
+        return Err(message.into());
     }
     if arguments.all {
         write!(out.stream, "{}", crate::diagnostic::table())?;
@@ -86,10 +86,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         return Ok(0);
     }
     if arguments.subjects.is_empty() {
-        return list(out);
+        return Ok(list(out)?);
     }
     if arguments.open {
-        return Ok(open(&arguments.subjects));
+        let opened = arguments.subjects.iter().try_for_each(|subject| open(subject));
+        return Ok(opened.map(|()| 0).map_err(|error| error.to_string())?);
     }
     if arguments.format == PageFormat::Svg {
         return draw(&arguments.subjects, arguments.target, out);
@@ -99,40 +100,25 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         if at > 0 {
             writeln!(out.stream)?;
         }
-        status = status.max(self::explain(subject.trim(), arguments.target, out)?);
+        let explained = self::explain(subject.trim(), arguments.target, out);
+        status = status.max(told(explained, out)?);
     }
     Ok(status)
 }
 
-fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
-    let page = match Subject::find(subject, target) {
-        Ok(Subject::Page(page)) => page,
-        Ok(Subject::Instruction(text)) => match eval::instruction(&text, out)? {
-            Ok(it) => explain::instruction(&it, target, out.style.unicode),
-            Err(status) => return Ok(status),
-        },
-        Err(error) => {
-            out.stream.flush()?;
-            trouble(&error.to_string());
-            return Ok(FAILED);
+fn explain(subject: &str, target: Target, out: &mut Output) -> Result<u8, Trouble> {
+    let page = match Subject::find(subject, target).map_err(|error| error.to_string())? {
+        Subject::Page(page) => page,
+        Subject::Instruction(text) => {
+            explain::instruction(&eval::instruction(&text, out)?, target, out.style.unicode)
         }
     };
     out.stream.write_all(page.as_bytes())?;
     Ok(0)
 }
 
-/// Shows pages in a browser.
-fn open(subjects: &[String]) -> u8 {
-    match subjects.iter().try_for_each(|subject| open_one(subject)) {
-        Ok(()) => 0,
-        Err(error) => {
-            trouble(&error.to_string());
-            FAILED
-        }
-    }
-}
-
-fn open_one(subject: &str) -> Result<(), OpenError> {
+/// Shows a page in a browser.
+fn open(subject: &str) -> Result<(), OpenError> {
     let docs = docs(Finder::default().here()?.docs.clone())?;
     match address(subject.trim(), &docs) {
         Some(address) => show(&address),
@@ -193,27 +179,26 @@ fn show(address: &str) -> Result<(), OpenError> {
     }
 }
 
+/// What `--format svg` needs.
+const ONE_INSTRUCTION: &str =
+    "--format svg draws one instruction, such as 'vadd4.u32.u32.u32 d, a, b, c;'";
+
 /// Draws an instruction.
-fn draw(subjects: &[String], target: Target, out: &mut Output) -> io::Result<u8> {
-    let instruction = match subjects {
-        [subject] => match Subject::find(subject.trim(), target) {
-            Ok(Subject::Instruction(text)) => eval::instruction(&text, out)?,
-            Ok(Subject::Page(_)) | Err(_) => Err(FAILED),
-        },
-        _ => Err(FAILED),
+fn draw(subjects: &[String], target: Target, out: &mut Output) -> Result<u8, Trouble> {
+    let [subject] = subjects else { return Err(ONE_INSTRUCTION.into()) };
+    let Ok(Subject::Instruction(text)) = Subject::find(subject.trim(), target) else {
+        return Err(ONE_INSTRUCTION.into());
     };
-    match instruction {
-        Ok(instruction) => {
-            let picture = explain::svg(&instruction, None, &Semantics::ALL);
-            out.stream.write_all(picture.as_bytes())?;
-            Ok(0)
+    let instruction = eval::instruction(&text, out).map_err(|why| match why {
+        Trouble::Input(message) => {
+            trouble(&message);
+            Trouble::from(ONE_INSTRUCTION)
         }
-        Err(FAILED) => {
-            trouble("--format svg draws one instruction, such as 'vadd4.u32.u32.u32 d, a, b, c;'");
-            Ok(FAILED)
-        }
-        Err(status) => Ok(status),
-    }
+        why => why,
+    })?;
+    let picture = explain::svg(&instruction, None, &Semantics::ALL);
+    out.stream.write_all(picture.as_bytes())?;
+    Ok(0)
 }
 
 fn list(out: &mut Output) -> io::Result<u8> {

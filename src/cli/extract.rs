@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::table::Align::{Left, Right};
 use super::{FAILED, FOUND, Output, errors, json_line, plain_output, table, trouble};
+use crate::diagnostic::counted;
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
 use crate::workspace::binary::{TextFiles, open_input, path_of};
@@ -251,9 +252,8 @@ impl Run<'_> {
             }
         }
         if !arguments.quiet && !prints {
-            let done = self.texts - self.unwritten;
-            let plural = if done == 1 { "" } else { "s" };
-            writeln!(errors(), "{done} PTX text{plural}{}", passed(self.counts))?;
+            let done = counted((self.texts - self.unwritten) as usize, "PTX text");
+            writeln!(errors(), "{done}{}", passed(self.counts))?;
         }
         Ok(if self.failed { FAILED } else { 0 })
     }

@@ -11,20 +11,21 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use thiserror::Error;
 
+use super::error::Trouble;
 use super::eval::human;
 use super::inputs::{Inputs, Wanted};
 use super::normalize::{self, Kept};
-use super::{FAILED, Output, errors, plain_output, trouble};
+use super::{Output, errors, plain_output};
 use crate::cli::error::CommandError;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, counted};
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
 use crate::workspace::error::FileError;
 use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
 use crate::workspace::input::{Bytes, Input};
-use crate::workspace::kind::{Chosen, Extension, FileKind, OnlyPtx};
-use crate::workspace::settings::{Finder, Settings};
+use crate::workspace::kind::{Extension, FileKind, OnlyPtx};
+use crate::workspace::settings::{Finder, chosen};
 use crate::workspace::walk::{WalkArguments, subjects};
 
 #[derive(Debug, Args)]
@@ -104,7 +105,7 @@ pub(super) struct Arguments {
 
     /// Read files with this ending as PTX (txt=ptx), or skip them (ptx=cuda)
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
-    extension: Vec<Extension>,
+    pub(super) extension: Vec<Extension>,
 
     /// Print no summary and no names of files
     #[arg(long, short)]
@@ -133,7 +134,7 @@ enum FormattedFile {
     },
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     if arguments.normalize {
         return normalize::run(arguments, out);
     }
@@ -145,16 +146,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     };
     let is_ptx = |finder: &Finder, path: &Path| {
         let settings = finder.of(path).ok();
-        let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
-        FileKind::of(path, chosen) == FileKind::Ptx
+        FileKind::of(path, chosen(settings.as_ref(), &arguments.extension)) == FileKind::Ptx
     };
-    let mut inputs = match Inputs::find(&wanted, is_ptx) {
-        Ok(inputs) => inputs,
-        Err(error) => {
-            trouble(&error);
-            return Ok(FAILED);
-        }
-    };
+    let mut inputs = Inputs::find(&wanted, is_ptx)?;
     // Several inputs get a core each, which takes less time in total.
     let alone = inputs.all.len() == 1;
     let look = out.diff_look();
@@ -212,21 +206,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     Ok(inputs.status(wrong > 0 || wanted.is_dry && changed > 0))
 }
 
-impl Arguments {
-    /// The languages chosen for file endings.
-    pub(super) fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
-        [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
-    }
-}
-
 /// `2 files formatted, 1 unchanged`
 fn summary(only: bool, changed: usize, same: usize, wrong: usize) -> String {
     let verb = if only { "to format" } else { "formatted" };
     let parts = [(changed, verb), (same, "unchanged"), (wrong, "not changed: syntax errors")];
     let named = parts.into_iter().filter(|(count, _)| *count > 0).enumerate();
-    let texts = named.map(|(at, (count, what))| match (at, count) {
-        (0, 1) => format!("1 file {what}"),
-        (0, _) => format!("{count} files {what}"),
+    let texts = named.map(|(at, (count, what))| match at {
+        0 => format!("{} {what}", counted(count, "file")),
         _ => format!("{count} {what}"),
     });
     texts.collect::<Vec<_>>().join(", ")
@@ -244,7 +230,7 @@ fn treat(
     }
     let named = input.path().or(arguments.stdin_filename.as_deref());
     let by_name = finder.of_text(named);
-    let chosen = arguments.chosen(by_name.as_ref().ok().map(|(settings, _)| &**settings));
+    let chosen = chosen(by_name.as_ref().ok(), &arguments.extension);
     let kind = FileKind::told(arguments.language.map(Into::into), named, chosen);
     // Read errors are reported first.
     let bytes = input.bytes()?;

@@ -7,16 +7,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::error::Trouble;
 use super::eval::{self, SemanticsName, human};
-use super::outputs::{
-    self, Destination, New, Trouble, Wanted, as_instruction, ptx_bytes, put, write_one,
-};
-use super::{FAILED, FOUND, Output, errors, trouble};
+use super::outputs::{self, Destination, New, Wanted, as_instruction, ptx_bytes, put, write_one};
+use super::{FOUND, Output, errors};
 use crate::analysis::read_module;
 use crate::backend::llvm::Architecture;
 use crate::backend::{c, llvm};
 use crate::check::CheckOptions;
-use crate::ir::Program;
 use crate::module::Module;
 use crate::report::FileReport;
 use crate::source::{LineIndex, Position, decoded};
@@ -130,16 +128,12 @@ impl Functions {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     if let Some(message) = misused(arguments) {
-        trouble(&message);
-        return Ok(FAILED);
+        return Err(message.into());
     }
     if let Some(text) = as_instruction(&arguments.subjects) {
-        return match eval::instruction(text, out)? {
-            Ok(instruction) => single(&instruction, arguments, out),
-            Err(status) => Ok(status),
-        };
+        return single(&eval::instruction(text, out)?, arguments, out);
     }
     let wanted = Wanted {
         subjects: &arguments.subjects,
@@ -147,13 +141,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         output: arguments.output.as_deref(),
         new: New::Other(arguments.emit.ending()),
     };
-    let planned = match wanted.plan() {
-        Ok(planned) => planned,
-        Err(message) => {
-            trouble(&message);
-            return Ok(FAILED);
-        }
-    };
+    let planned = wanted.plan()?;
     // The functions of all files that go to standard output.
     let mut printed = Functions::new(arguments);
     let mut follows = false;
@@ -180,7 +168,11 @@ fn misused(Arguments { emit, target, semantics, .. }: &Arguments) -> Option<Stri
     }
 }
 
-fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+fn single(
+    instruction: &Instruction,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
     let text = if let Some(mut functions) = Functions::new(arguments) {
         functions.add(instruction);
         functions.text()
@@ -263,17 +255,7 @@ fn programs(instruction: &Instruction, semantics: SemanticsName) -> String {
     if let [only] = semantics.list() {
         return instruction.lower(*only).to_string();
     }
-    let mut groups: Vec<(Vec<&str>, Program)> = Vec::new();
-    for semantics in semantics.list() {
-        let program = instruction.lower(*semantics);
-        match groups.iter_mut().find(|(_, other)| *other == program) {
-            Some((names, _)) => names.push(semantics.text()),
-            None => groups.push((vec![semantics.text()], program)),
-        }
-    }
-    let texts: Vec<String> = groups
-        .iter()
-        .map(|(names, program)| format!("// {}\n{program}", names.join(", ")))
-        .collect();
-    texts.join("\n")
+    let meanings = instruction.meanings(semantics.list());
+    let texts = meanings.iter().map(|(names, program)| format!("// {names}\n{program}"));
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use super::{FAILED, Output, trouble};
-use crate::report::visible_path;
-use crate::workspace::error::reason;
+use super::Output;
+use super::error::Trouble;
+use crate::workspace::error::FileError;
 use crate::workspace::files::put;
 
 #[derive(Debug, Args)]
@@ -26,25 +26,23 @@ pub(super) struct Arguments {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(
+    arguments: &Arguments,
+    program: Command,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
     // `vptx help` needs no page.
     let mut program = program.disable_help_subcommand(true);
     // Gives each command its full name, such as vptx-check.
     program.build();
     if let Some(folder) = &arguments.out {
-        return Ok(match write_all(&program, folder) {
-            Ok(()) => 0,
-            Err(error) => {
-                let folder = visible_path(folder);
-                trouble(&format!("cannot write pages to `{folder}`: {}", reason(&error)));
-                FAILED
-            }
-        });
+        write_all(&program, folder)
+            .map_err(|error| FileError::new("write pages to", folder, &error))?;
+        return Ok(0);
     }
     let command = if let Some(name) = &arguments.command {
         let Some(command) = program.find_subcommand(name) else {
-            trouble(&format!("there is no command `{name}`: `vptx help` lists all"));
-            return Ok(FAILED);
+            return Err(format!("there is no command `{name}`: `vptx help` lists all").into());
         };
         command
     } else {

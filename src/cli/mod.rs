@@ -42,6 +42,7 @@ use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use self::error::{Trouble, told};
 use crate::report::{Style, visible_lines};
 use crate::workspace::bug::{self, Bug};
 use crate::workspace::files::DiffLook;
@@ -230,9 +231,11 @@ pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Rewrite(arguments) => rewrite::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Port(arguments) => port::run(&arguments, &mut out),
-        Command::Extract(arguments) => extract::run(&arguments, &mut out),
+        Command::Extract(arguments) => extract::run(&arguments, &mut out).map_err(Trouble::from),
         Command::Survey(arguments) => survey::run(&arguments, &mut out),
-        Command::Conformance(arguments) => conformance::run(&arguments, &mut out),
+        Command::Conformance(arguments) => {
+            conformance::run(&arguments, &mut out).map_err(Trouble::from)
+        }
         Command::Ptxas(arguments) => ptxas::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         #[cfg(feature = "server")]
@@ -250,11 +253,11 @@ pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut with_all_commands(), "vptx", &mut script);
-            out.stream.write_all(&script).map(|()| 0)
+            out.stream.write_all(&script).map(|()| 0).map_err(Trouble::from)
         }
         Command::Man(arguments) => man::run(&arguments, with_all_commands(), &mut out),
     };
-    let result = result.and_then(|status| out.stream.flush().map(|()| status));
+    let result = told(result, &mut out).and_then(|status| out.stream.flush().map(|()| status));
     match result {
         Ok(status) => status.into(),
         Err(error) => unwritable(&error),

@@ -1,14 +1,14 @@
 //! `vptx fmt --normalize`
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::error::CommandError;
+use super::error::Trouble;
 use super::eval::human;
 use super::format::Arguments;
-use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use super::{FOUND, Output, errors, plain_output};
 use crate::print::{NormalOptions, normalize_with};
 use crate::report::{FileReport, visible_path};
 use crate::source::decoded;
@@ -27,35 +27,23 @@ pub(super) enum Kept {
 }
 
 /// Prints the normal form of a file or of standard input.
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    if let Err(message) = arguments.walk.set_threads() {
-        trouble(&message);
-        return Ok(FAILED);
-    }
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
+    arguments.walk.set_threads()?;
     let input = match &arguments.paths[..] {
         [] if arguments.stdin_filename.is_some() => Input::Stdin,
         [path] if path == Path::new("-") => Input::Stdin,
         [path] => Input::File(path.clone()),
         _ => {
-            trouble("--normalize prints one text: name a file, or - for standard input");
-            return Ok(FAILED);
+            let why = "--normalize prints one text: name a file, or - for standard input";
+            return Err(why.into());
         }
     };
     let shown = arguments.shown(&input);
     let named = input.path().or(arguments.stdin_filename.as_deref());
-    let kind = FileKind::told(arguments.language.map(Into::into), named, arguments.chosen(None));
-    let read = || -> Result<_, CommandError> {
-        let bytes = input.bytes()?;
-        kind.must_be_ptx(&visible_path(shown), &bytes)?;
-        Ok(bytes)
-    };
-    let bytes = match read() {
-        Ok(bytes) => bytes,
-        Err(message) => {
-            trouble(&message);
-            return Ok(FAILED);
-        }
-    };
+    let chosen = [&[][..], &arguments.extension];
+    let kind = FileKind::told(arguments.language.map(Into::into), named, chosen);
+    let bytes = input.bytes()?;
+    kind.must_be_ptx(&visible_path(shown), &bytes)?;
     let source = &*decoded(&bytes);
     let keeps = |part| arguments.keep.contains(&part);
     let options = NormalOptions {

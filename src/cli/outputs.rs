@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf, is_separator};
 
 use thiserror::Error;
 
-use super::error::CommandError;
-use super::{FAILED, Output, trouble};
+use super::Output;
+use super::error::{CommandError, Trouble, told};
 use crate::isa::Mnemonic;
 use crate::report::visible_path;
 use crate::workspace::binary;
@@ -32,24 +32,6 @@ pub(super) enum Destination {
 impl Destination {
     pub(super) fn is_stdout(&self) -> bool {
         matches!(self, Destination::Stdout)
-    }
-}
-
-/// The reason why a file was not written.
-pub(super) enum Trouble {
-    Input(CommandError),
-    Output(io::Error),
-}
-
-impl<E: Into<CommandError>> From<E> for Trouble {
-    fn from(error: E) -> Trouble {
-        Trouble::Input(error.into())
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
-        Trouble::Output(error)
     }
 }
 
@@ -222,15 +204,7 @@ pub(super) fn each(
     let mut status = 0;
     for (input, destination) in planned {
         let done = guarded(&input.name(), || work(input, destination, out));
-        status = status.max(match done.unwrap_or_else(|bug: Bug| Err(bug.into())) {
-            Ok(status) => status,
-            Err(Trouble::Output(error)) => return Err(error),
-            Err(Trouble::Input(message)) => {
-                out.stream.flush()?;
-                trouble(&message);
-                FAILED
-            }
-        });
+        status = status.max(told(done.unwrap_or_else(|bug: Bug| Err(bug.into())), out)?);
     }
     Ok(status)
 }
@@ -243,15 +217,14 @@ pub(super) fn as_instruction(subjects: &[PathBuf]) -> Option<&str> {
 }
 
 /// Writes the text for a single instruction. Returns the exit status.
-pub(super) fn write_one(text: &[u8], output: Option<&Path>, out: &mut Output) -> io::Result<u8> {
+pub(super) fn write_one(
+    text: &[u8],
+    output: Option<&Path>,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
     match output {
         None => out.stream.write_all(text)?,
-        Some(path) => {
-            if let Err(message) = put(path, &[text]) {
-                trouble(&message);
-                return Ok(FAILED);
-            }
-        }
+        Some(path) => put(path, &[text])?,
     }
     Ok(0)
 }

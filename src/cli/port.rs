@@ -11,13 +11,15 @@ use std::path::{Component, Path, PathBuf};
 use clap::{Args, ValueEnum};
 use thiserror::Error;
 
+use super::error::Trouble;
 use super::eval::one_semantics;
 use super::inputs::{Inputs, Wanted};
-use super::{FAILED, Output, by_count, errors, plain_output, trouble};
+use super::{Output, by_count, errors, plain_output};
 use crate::analysis::{is_wide_without_ptx, unreadable};
 use crate::backend::c::Header;
 use crate::check::Language;
 use crate::cli::error::CommandError;
+use crate::diagnostic::counted;
 use crate::embed::{self, Host};
 use crate::port::{LeftStatement, Ported, port};
 use crate::report::{visible, visible_path};
@@ -27,7 +29,7 @@ use crate::workspace::error::{FileError, reason};
 use crate::workspace::files::{Access, Stamp, create, diff, edited, read_text, replace};
 use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::{Extension, FileKind};
-use crate::workspace::settings::Finder;
+use crate::workspace::settings::{Finder, chosen};
 use crate::workspace::walk::{WalkArguments, subjects};
 
 /// The name of the header, unless the user gives one.
@@ -129,7 +131,7 @@ impl PortedSource {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
     let is_dry = arguments.check || arguments.diff;
     let wanted = Wanted {
@@ -141,17 +143,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let is_source = |finder: &Finder, path: &Path| {
         kind(path, arguments, finder).is_walked(Some(Language::Cuda))
     };
-    let ready = || -> Result<_, CommandError> {
-        let header_path = header_path(arguments)?;
-        Ok((Inputs::find(&wanted, is_source)?, header_path))
-    };
-    let (mut inputs, header_path) = match ready() {
-        Ok(ready) => ready,
-        Err(error) => {
-            trouble(&error);
-            return Ok(FAILED);
-        }
-    };
+    let header_path = header_path(arguments)?;
+    let mut inputs = Inputs::find(&wanted, is_source)?;
     let work = |input: &Input| read(input, arguments, &inputs.finder, &header_path, semantics);
     let outcomes = inputs.each("ported", Input::name, work);
     let mut sources = Vec::new();
@@ -183,14 +176,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         Some(file) if !is_dry => Ok(file.write().map(|()| None)?),
         header => Ok(header),
     });
-    match header {
-        Ok(None) => {}
-        Ok(Some(file)) => file.show(arguments, out)?,
-        Err(message) => {
-            out.stream.flush()?;
-            trouble(&message);
-            return Ok(FAILED);
-        }
+    if let Some(file) = header? {
+        file.show(arguments, out)?;
     }
     let mut done = Vec::new();
     for (input, source) in &sources {
@@ -265,8 +252,7 @@ fn include_name(header: &Path, folder: &Path) -> Result<String, HeaderError> {
 
 fn kind(path: &Path, arguments: &Arguments, finder: &Finder) -> FileKind {
     let settings = finder.of(path).ok();
-    let own = settings.as_ref().map_or(&[][..], |(settings, _)| &settings.extensions);
-    FileKind::of(path, [own, &arguments.extension])
+    FileKind::of(path, chosen(settings.as_ref(), &arguments.extension))
 }
 
 /// Reads a source and finds its changes.
@@ -415,7 +401,6 @@ impl HeaderFile {
 
 /// `3 asm statements ported in 2 files, 1 left; not read: made by macros 2`
 fn summary(is_dry: bool, sources: &[&PortedSource]) -> String {
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
     let replaced: usize = sources.iter().map(|source| source.ported.replaced).sum();
     let left: usize = sources.iter().map(|source| source.left.len()).sum();
     let changed = sources.iter().filter(|source| source.is_changed()).count();
@@ -431,6 +416,6 @@ fn summary(is_dry: bool, sources: &[&PortedSource]) -> String {
     } else {
         format!("; not read: {}", by_count(&unread))
     };
-    let (one, other) = (plural(replaced), plural(files));
-    format!("{replaced} asm statement{one} {verb} in {files} file{other}{left}{unread}")
+    let (replaced, files) = (counted(replaced, "asm statement"), counted(files, "file"));
+    format!("{replaced} {verb} in {files}{left}{unread}")
 }

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::error::Trouble;
 use super::eval::{self, human, one_semantics};
 use super::outputs::{
-    self, Destination, New, Trouble, Wanted, as_instruction, ptx_bytes, put, put_in_place,
-    write_one,
+    self, Destination, New, Wanted, as_instruction, ptx_bytes, put, put_in_place, write_one,
 };
-use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use super::{FOUND, Output, errors, plain_output, trouble};
 use crate::analysis::{TextPart, in_parts, parse_part, read_module};
 use crate::backend::ptx::{
     self, Cost, Decision, FreshRegisters, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter,
@@ -24,7 +24,7 @@ use crate::backend::ptx::{
 };
 use crate::check::CheckOptions;
 use crate::cli::error::CommandError;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, counted};
 use crate::explain::Single;
 use crate::isa::Target;
 use crate::lint;
@@ -120,45 +120,38 @@ enum Only {
     Single,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     if let Some(message) = arguments.target.and_then(unknown_target) {
-        trouble(&message);
-        return Ok(FAILED);
+        return Err(message.into());
     }
     if let Some(text) = as_instruction(&arguments.subjects) {
-        return match eval::instruction(text, out)? {
-            Ok(instruction) => single(&instruction, arguments, out),
-            Err(status) => Ok(status),
-        };
+        return single(&eval::instruction(text, out)?, arguments, out);
     }
     let &Arguments { language, in_place, diff, .. } = arguments;
     let (subjects, output) = (&*arguments.subjects, arguments.output.as_deref());
     let wanted = Wanted { subjects, language, output, new: New::Ptx { in_place, diff } };
-    let planned = match wanted.plan() {
-        Ok(planned) => planned,
-        Err(message) => {
-            trouble(&message);
-            return Ok(FAILED);
-        }
-    };
+    let planned = wanted.plan()?;
     let mut files = TextFiles::new(output.unwrap_or(Path::new(".")));
-    outputs::each(&planned, out, |input, destination, out| match destination {
+    let status = outputs::each(&planned, out, |input, destination, out| match destination {
         Destination::Texts => binaries::file(input, &mut files, arguments, out),
         _ => file(input, destination, arguments, out),
-    })
+    })?;
+    Ok(status)
 }
 
 /// Writes ordinary PTX for a single instruction.
-fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+fn single(
+    instruction: &Instruction,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
     if arguments.in_place || arguments.diff {
         let (option, way_out) =
             if arguments.diff { ("--diff", "") } else { ("--in-place", ": use -o") };
-        trouble(&format!("{option} needs a file, not an instruction{way_out}"));
-        return Ok(FAILED);
+        return Err(format!("{option} needs a file, not an instruction{way_out}").into());
     }
     let Some(target) = arguments.target else {
-        trouble("an instruction needs a target: name one, such as --target sm_90");
-        return Ok(FAILED);
+        return Err("an instruction needs a target: name one, such as --target sm_90".into());
     };
     let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
     let Some(single) = Single::new(instruction, semantics, target) else {
@@ -545,12 +538,12 @@ impl Notice<'_> {
             }
         }
         let &Rewriting { total, rewritten, measured, before, after, target, .. } = rewriting;
-        let plural = if total == 1 { "" } else { "s" };
+        let total = counted(total, "video instruction");
         if self.is_one_of_many {
             write!(text, "{name}: ")?;
         }
         let verb = if self.is_dry { "to rewrite" } else { "rewritten" };
-        write!(text, "{rewritten} of {total} video instruction{plural} {verb}")?;
+        write!(text, "{rewritten} of {total} {verb}")?;
         let target = target.map_or_else(String::new, |target| format!(" on {target}"));
         if measured > 0 {
             write!(text, ": {before} → {after} machine instructions{target}")?;

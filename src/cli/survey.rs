@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use self::package::Packages;
 use self::row::{Place, Row, SurveyLine, Total, Trouble};
 use super::progress::for_each_in_order;
-use super::{FAILED, Output, json_line, trouble};
+use super::{FAILED, Output, error, json_line, trouble};
 use crate::analysis::unreadable;
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
@@ -74,14 +74,8 @@ enum SurveyFormat {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    match Survey::new(arguments) {
-        Ok(survey) => survey.run(out),
-        Err(message) => {
-            trouble(&message);
-            Ok(FAILED)
-        }
-    }
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, error::Trouble> {
+    Ok(Survey::new(arguments)?.run(out)?)
 }
 
 /// The inputs of a run, and what is known about all of them.

@@ -11,8 +11,9 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use thiserror::Error;
 
+use super::error::Trouble;
 use super::outputs::ptx_bytes;
-use super::{FAILED, FOUND, plain_output, trouble};
+use super::{FOUND, plain_output};
 use crate::flow::Flow;
 use crate::names::Names;
 use crate::report::{tree, visible, visible_path};
@@ -113,25 +114,14 @@ impl Place {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let is_stdin = arguments.path == Path::new("-");
     let input = if is_stdin { Input::Stdin } else { Input::File(arguments.path.clone()) };
-    let bytes = match ptx_bytes(&input, arguments.language) {
-        Ok(bytes) => bytes,
-        Err(message) => {
-            trouble(&message);
-            return Ok(FAILED);
-        }
-    };
+    let bytes = ptx_bytes(&input, arguments.language)?;
     let source = &*decoded(&bytes);
     let parsed = syntax::parse(source);
-    let part = match part(arguments, &parsed) {
-        Ok(part) => part,
-        Err(message) => {
-            trouble(&format!("{}: {message}", visible_path(input.shown())));
-            return Ok(FAILED);
-        }
-    };
+    let part = part(arguments, &parsed)
+        .map_err(|why| format!("{}: {why}", visible_path(input.shown())))?;
     // The output has no colours. JSON bypasses the stream, which may drop escapes.
     let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
     match (arguments.flow, arguments.format) {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::diagnostic::counted;
+
 /// The pause between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -34,11 +36,10 @@ pub(super) fn watch(
         let start = Instant::now();
         run()?;
         if !quiet {
-            let (count, time) = (before.len(), start.elapsed().as_millis());
-            let files = if count == 1 { "file" } else { "files" };
+            let (files, time) = (counted(before.len(), "file"), start.elapsed().as_millis());
             writeln!(
                 anstream::stderr(),
-                "vptx: checked in {time} ms; watching {count} {files}, Ctrl-C ends"
+                "vptx: checked in {time} ms; watching {files}, Ctrl-C ends"
             )?;
         }
         loop {

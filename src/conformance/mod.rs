@@ -35,10 +35,7 @@ impl Vector {
     pub fn new(instruction: Instruction, inputs: [u32; 3]) -> Vector {
         let [a, b, c] = inputs;
         let results = Semantics::ALL.map(|semantics| instruction.lower(semantics).eval(a, b, c));
-        let causes = Semantics::PTXAS.map(|semantics| instruction.causes(semantics, a, b, c));
-        let mut deviations = causes.concat();
-        deviations.sort_unstable();
-        deviations.dedup();
+        let deviations = instruction.all_causes(a, b, c);
         Vector { instruction, inputs, results, deviations }
     }
 }

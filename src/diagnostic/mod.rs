@@ -164,6 +164,13 @@ impl Diagnostic {
         self.fixes.push(Fix { title: bounded(title.into()), applicability, edits });
         self
     }
+
+    /// The finding with the unsafe fix to write another text in place of a part.
+    #[must_use]
+    pub(crate) fn offer(self, place: Span, text: &str) -> Diagnostic {
+        let edits = vec![Edit::replace(place, text)];
+        self.fix(Applicability::Unsafe, format!("write `{text}`"), edits)
+    }
 }
 
 impl fmt::Display for Diagnostic {
@@ -215,6 +222,11 @@ pub(crate) fn listed(items: &[impl AsRef<str>], word: &str) -> String {
             format!("{} {word} {}", rest.join(", "), last.as_ref())
         }
     }
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The most characters of a token that a message quotes.

@@ -21,29 +21,25 @@ impl RuleSet {
     pub const ALL: RuleSet = RuleSet(u128::MAX >> (128 - Code::ALL.len()));
 
     /// The rules that are on by default.
-    pub const DEFAULT: RuleSet = {
-        let mut set = RuleSet::NONE;
-        let mut at = 0;
-        while at < Code::ALL.len() {
-            if Code::ALL[at].default() {
-                set = set.with(Code::ALL[at]);
-            }
-            at += 1;
-        }
-        set
-    };
+    pub const DEFAULT: RuleSet = RuleSet::DEFAULT_AND_ERRORS[0];
 
     /// The rules whose findings are errors.
-    pub const ERRORS: RuleSet = {
-        let mut set = RuleSet::NONE;
+    pub const ERRORS: RuleSet = RuleSet::DEFAULT_AND_ERRORS[1];
+
+    const DEFAULT_AND_ERRORS: [RuleSet; 2] = {
+        let mut sets = [RuleSet::NONE; 2];
         let mut at = 0;
         while at < Code::ALL.len() {
-            if matches!(Code::ALL[at].severity(), Severity::Error) {
-                set = set.with(Code::ALL[at]);
+            let code = Code::ALL[at];
+            if code.default() {
+                sets[0] = sets[0].with(code);
+            }
+            if matches!(code.severity(), Severity::Error) {
+                sets[1] = sets[1].with(code);
             }
             at += 1;
         }
-        set
+        sets
     };
 
     /// Whether a rule is in the set. Every set contains all custom rules.

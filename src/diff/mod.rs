@@ -56,18 +56,11 @@ impl Default for DiffOptions {
 }
 
 impl DiffOptions {
-    /// These options with another value of `ignore_types`.
-    #[must_use]
-    pub fn with_ignore_types(mut self, ignore_types: bool) -> DiffOptions {
-        self.ignore_types = ignore_types;
-        self
-    }
-
-    /// These options with another number of equal statements around differences.
-    #[must_use]
-    pub fn with_context(mut self, context: usize) -> DiffOptions {
-        self.context = context;
-        self
+    setters! { DiffOptions:
+        /// These options with another value of `ignore_types`.
+        with_ignore_types(ignore_types: bool) ignore_types;
+        /// These options with another number of equal statements around differences.
+        with_context(context: usize) context;
     }
 }
 

@@ -62,13 +62,13 @@ fn common(letter: u8) -> Option<u8> {
 }
 
 /// The meaning of a letter after a backslash in C, Python and Julia.
-fn old(letter: u8) -> Option<u8> {
+pub(super) fn old(letter: u8) -> Option<u8> {
     Some(match letter {
         b'a' => 0x07,
         b'b' => 0x08,
         b'f' => 0x0c,
         b'v' => 0x0b,
-        _ => return None,
+        _ => return common(letter),
     })
 }
 
@@ -82,7 +82,7 @@ fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 fn python(bytes: &[u8], at: usize, letter: u8, is_bytes: bool) -> Escape {
-    if let Some(byte) = common(letter).or_else(|| old(letter)) {
+    if let Some(byte) = old(letter) {
         return one(byte, at + 2);
     }
     if let Some(end) = line_break(bytes, at + 1) {
@@ -133,7 +133,7 @@ fn rust(bytes: &[u8], at: usize, letter: u8) -> Escape {
 }
 
 fn julia(bytes: &[u8], at: usize, letter: u8) -> Escape {
-    if let Some(byte) = common(letter).or_else(|| old(letter)) {
+    if let Some(byte) = old(letter) {
         return one(byte, at + 2);
     }
     if let Some(mut end) = line_break(bytes, at + 1) {

@@ -58,7 +58,7 @@ use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
 pub(crate) use notebook::{Cells, cells};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
-pub(crate) use scan::{Directive, Piece, code_start, directives, mark_len, pieces, splice};
+pub(crate) use scan::{Directive, Piece, code_start, directives, pieces, splice};
 pub use scan::{SkipReason, Skipped};
 pub(crate) use strings::{StringModule, modules};
 use template::{
@@ -115,12 +115,7 @@ impl Quoting {
 
 /// The literal of LLVM IR between two quotes.
 fn llvm_literal(start: usize, end: usize) -> Literal {
-    Literal {
-        span: Span::new(start as u32, end as u32),
-        body: Span::new(start as u32 + 1, end as u32 - 1),
-        form: Form::Llvm,
-        joined_by_line: false,
-    }
+    Literal::new(start, start + 1..end - 1, end, Form::Llvm)
 }
 
 /// A text inside the string literals of a source.

@@ -4,9 +4,8 @@
 //! such as `%%cu` or `%%writefile kernel.cu`, makes a text of its own. What comes after a mistake
 //! in the JSON is not read.
 
-use super::scan::{Form, Literal, mark_len};
+use super::scan::{Form, Literal};
 use super::{Host, Layer, Quoting};
-use crate::source::Span;
 
 /// Cell commands that Python follows.
 const PYTHON: [&str; 5] = ["%%time", "%%timeit", "%%capture", "%%prun", "%%memit"];
@@ -30,7 +29,7 @@ impl Cells {
 
 /// The cells of a notebook, and the place of a mistake in its JSON, which ends the reading.
 pub(crate) fn cells(source: &str) -> (Vec<Cells>, Option<u32>) {
-    let pos = mark_len(source);
+    let pos = crate::source::mark_len(source.as_bytes());
     let mut reader = Reader { source, pos };
     let mut found = CodeCells { main: Vec::new(), others: Vec::new(), host: Host::Python };
     let done = reader.members(|reader, key| match key {
@@ -135,13 +134,7 @@ impl Reader<'_> {
             }
             self.peek()?;
         }
-        let (start, end) = (start as u32, self.pos as u32);
-        Some(Literal {
-            span: Span::new(start, end),
-            body: Span::new(start + 1, end - 1),
-            form: Form::Json,
-            joined_by_line: false,
-        })
+        Some(Literal::new(start, start + 1..self.pos - 1, self.pos, Form::Json))
     }
 
     /// Passes a string to a function. Skips any other value.

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use crate::source::Span;
-use crate::syntax::lexer::comment_end;
+use crate::source::{BYTE_ORDER_MARK, Span, mark_len};
+use crate::syntax::lexer::{comment_end, table};
 
 /// A string literal.
 #[derive(Clone, Debug)]
@@ -20,6 +20,15 @@ pub(super) struct Literal {
     pub(super) form: Form,
     /// Whether joining adds a line break between it and the literal before it, as in Rust.
     pub(super) joined_by_line: bool,
+}
+
+impl Literal {
+    /// A literal from `start` to `end`, with the place of its body.
+    pub(super) fn new(start: usize, body: Range<usize>, end: usize, form: Form) -> Literal {
+        let span = Span::new(start as u32, end as u32);
+        let body = Span::new(body.start as u32, body.end as u32);
+        Literal { span, body, form, joined_by_line: false }
+    }
 }
 
 /// The meaning of a literal's body.
@@ -123,17 +132,6 @@ pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
-/// A table that says for each byte whether it is in `of`.
-pub(super) const fn table(of: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut at = 0;
-    while at < of.len() {
-        table[of[at] as usize] = true;
-        at += 1;
-    }
-    table
-}
-
 /// Bytes at which the scanner stops outside of statements. Of the letters of `asm`, `m` is the
 /// rarest.
 const CODE: [bool; 256] = table(b"\"'/#m");
@@ -228,9 +226,6 @@ fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     bytes.len()
 }
 
-/// The mark by which some editors tell that a text is UTF-8.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// Bytes that may start a string or a comment.
 const STARTS: [bool; 256] = table(b"\"'/");
 
@@ -311,7 +306,7 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
     let mut conditions = Vec::new();
     // The end of the last comment or directive, and whether a declaration may follow the code
     // before it.
-    let (mut trivia, mut is_between) = (mark_len(source), true);
+    let (mut trivia, mut is_between) = (mark_len(source.as_bytes()), true);
     let after = |code: &str, is_between: bool| match code.trim_end().as_bytes().last() {
         Some(last) => matches!(last, b';' | b'}'),
         None => is_between,
@@ -355,14 +350,9 @@ pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
     directives
 }
 
-/// The length of the byte order mark at the start of a source; 0 without one.
-pub(crate) fn mark_len(source: &str) -> usize {
-    if source.as_bytes().starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
-}
-
 /// Offset of the first byte that is neither white space nor in a comment, behind a byte order mark.
 pub(crate) fn code_start(source: &str) -> usize {
-    let mut cursor = Cursor { pos: mark_len(source), ..Cursor::new(source) };
+    let mut cursor = Cursor { pos: mark_len(source.as_bytes()), ..Cursor::new(source) };
     cursor.trivia(true);
     cursor.pos
 }
@@ -637,12 +627,6 @@ impl<'s> Cursor<'s> {
 
     /// The string literal whose quote is here, or the offset where it is cut off.
     fn string(&self, start: usize, quote: usize, raw: bool) -> Result<Literal, usize> {
-        let literal = |body: usize, body_end: usize, end: usize, raw| Literal {
-            span: Span::new(start as u32, end as u32),
-            body: Span::new(body as u32, body_end as u32),
-            form: if raw { Form::Raw } else { Form::C },
-            joined_by_line: false,
-        };
         if let Some(delimiter) = raw.then(|| self.delimiter(quote)).flatten() {
             let body = quote + 1 + delimiter.len() + 1;
             let mut at = body;
@@ -650,13 +634,14 @@ impl<'s> Cursor<'s> {
                 at += n + 1;
                 let rest = self.bytes[at..].strip_prefix(delimiter);
                 if rest.is_some_and(|rest| rest.first() == Some(&b'"')) {
-                    return Ok(literal(body, at - 1, at + delimiter.len() + 1, true));
+                    let end = at + delimiter.len() + 1;
+                    return Ok(Literal::new(start, body..at - 1, end, Form::Raw));
                 }
             }
             return Err(self.bytes.len());
         }
         let end = self.quoted_end(quote)?;
-        Ok(literal(quote + 1, end - 1, end, false))
+        Ok(Literal::new(start, quote + 1..end - 1, end, Form::C))
     }
 
     /// The delimiter between the quote and the parenthesis of a raw string.

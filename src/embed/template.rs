@@ -13,12 +13,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::escape::{Escape, escape_of};
+use super::escape::{Escape, escape_of, old};
 use super::scan::{Form, Literal, splices};
 use super::{AsmOperand, UNKNOWN};
 use crate::isa::is_special_register;
 use crate::source::{Span, UNDECODABLE, decode as decode_utf8};
-use crate::syntax::lexer::{is_word, word_end};
+use crate::syntax::lexer::{comments, is_word, word_end};
 
 /// A run of bytes of a text, and its source.
 #[derive(Clone, Copy, Debug)]
@@ -210,13 +210,6 @@ fn escape<'b>(bytes: &[u8], at: usize, buffer: &'b mut [u8; 4]) -> (&'b [u8], us
         (value, count, end)
     };
     let byte = match letter {
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'a' => 0x07,
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        b'v' => 0x0b,
         b'e' => 0x1b,
         b'0'..=b'7' | b'x' => {
             let octal = letter != b'x';
@@ -237,7 +230,7 @@ fn escape<'b>(bytes: &[u8], at: usize, buffer: &'b mut [u8; 4]) -> (&'b [u8], us
             }
             letter
         }
-        other => other,
+        other => old(other).unwrap_or(other),
     };
     buffer[0] = byte;
     (&buffer[..1], first + 1)
@@ -857,19 +850,8 @@ pub(super) fn expand<'a>(
 /// The bytes of a text, with blanks in the place of comments.
 fn without_comments(text: &str) -> Vec<u8> {
     let mut code = text.as_bytes().to_vec();
-    let mut at = 0;
-    while let Some(start) = memchr::memchr(b'/', &text.as_bytes()[at..]).map(|next| at + next) {
-        let rest = &text[start..];
-        let len = match rest.as_bytes() {
-            [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
-            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| 2 + end + 2),
-            _ => {
-                at = start + 1;
-                continue;
-            }
-        };
-        code[start..start + len].fill(b' ');
-        at = start + len;
+    for comment in comments(text) {
+        code[comment.range()].fill(b' ');
     }
     code
 }

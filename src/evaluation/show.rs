@@ -112,10 +112,7 @@ pub(super) fn agreement(
     if let [(_, _, Agreement::Proven)] = said.as_slice() {
         return writeln!(text, "all semantics agree on every input");
     }
-    let mut causes: Vec<Deviation> = Semantics::PTXAS
-        .into_iter()
-        .flat_map(|semantics| instruction.causes(semantics, a, b, c))
-        .collect();
+    let mut causes = instruction.all_causes(a, b, c);
     let here = !causes.is_empty();
     for (names, differs, agreement) in &said {
         let s = if names.len() == 1 { "s" } else { "" };
@@ -218,12 +215,7 @@ pub(super) fn others(
             format!("{names} {} {value:#010x}", if *count == 1 { "gives" } else { "give" })
         })
         .collect();
-    let mut causes: Vec<Deviation> = Semantics::PTXAS
-        .into_iter()
-        .flat_map(|semantics| instruction.causes(semantics, a, b, c))
-        .collect();
-    causes.sort_unstable();
-    causes.dedup();
+    let causes = instruction.all_causes(a, b, c);
     let causes: Vec<&str> = causes.into_iter().map(Deviation::text).collect();
     let said = format!("{} on these inputs ({})", others.join(", "), causes.join(", "));
     let more = "see --semantics all";

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::backend::ptx::{self, Cost, FreshRegisters, Gate, Outcome, Sequence};
+use crate::diagnostic::counted;
 use crate::isa::Target;
 use crate::video::{Instruction, Semantics};
 
@@ -66,12 +67,11 @@ fn costs(
     target: Target,
 ) -> Option<String> {
     let ptxas = instruction.cost(target)?.ptxas;
-    let plural = if ptxas == 1 { "" } else { "s" };
+    let emitted = counted(ptxas as usize, "machine instruction");
     // The cost was measured with registers. Constants do not increase it.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let assembler = Target::assembler(&[target]);
-    let native =
-        format!("{assembler} emits {most}{ptxas} machine instruction{plural} for it on {target}");
+    let native = format!("{assembler} emits {most}{emitted} for it on {target}");
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
         // The figure is the maximum of the whole class.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {

@@ -133,11 +133,9 @@ impl<R: Read> Images<R> {
                     if self.end.take().is_some() {
                         self.edge = self.window.offset();
                     }
-                    if let Some(found) = self.search()? {
-                        return found.map(Some);
-                    }
-                    if self.end.is_none() {
-                        return Ok(None);
+                    let found = self.search()?;
+                    if found.is_some() || self.end.is_none() {
+                        return Ok(found);
                     }
                 }
             }
@@ -146,7 +144,7 @@ impl<R: Read> Images<R> {
 
     /// Goes to the next unpacked text outside of fat binaries, and reads it; or to the entries of
     /// the next fat binary, if it comes first; or to the end.
-    fn search(&mut self) -> Result<Option<Result<Image, ExtractError>>, ExtractError> {
+    fn search(&mut self) -> Result<Option<Image>, ExtractError> {
         loop {
             let offset = self.window.offset();
             let known = self.magic.next.min(self.version.next).saturating_sub(offset) as usize;
@@ -176,7 +174,7 @@ impl<R: Read> Images<R> {
     }
 
     /// Reads the text whose `.version` is at a place in the window; `None` if there is no text.
-    fn plain(&mut self, at: usize) -> Result<Option<Result<Image, ExtractError>>, ExtractError> {
+    fn plain(&mut self, at: usize) -> Result<Option<Image>, ExtractError> {
         let offset = self.window.offset();
         let bytes = self.window.peek(at + HEADING)?;
         let Some((version, target)) = plain::heading(&bytes[at..]) else { return Ok(None) };
@@ -209,11 +207,7 @@ impl<R: Read> Images<R> {
                 self.counts.failed += 1;
                 self.refused = Some(offset + (at - start) as u64);
                 self.window.take(at - start + 1);
-                return Ok(Some(Err(ExtractError::TooLarge {
-                    offset,
-                    length: length as u64,
-                    limit,
-                })));
+                return Err(ExtractError::TooLarge { offset, length: length as u64, limit });
             }
             if end.is_some() || self.window.is_at_end() {
                 break;
@@ -230,7 +224,7 @@ impl<R: Read> Images<R> {
         self.counts.ptx += 1;
         self.window.take(bytes.len());
         self.edge = self.window.offset();
-        Ok(Some(Ok(Image {
+        Ok(Some(Image {
             number: (self.counts.ptx + self.counts.failed) as u32,
             offset,
             target,
@@ -239,7 +233,7 @@ impl<R: Read> Images<R> {
             replaces: None,
             is_file,
             bytes,
-        })))
+        }))
     }
 
     /// Goes to the entries of the fat binary that starts here. Returns whether one starts here; if

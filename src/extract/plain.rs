@@ -1,9 +1,9 @@
 //! PTX that stands in a file as it is: in a data section, or as the whole file.
 
 use crate::isa::{PtxVersion, Target};
-use crate::source::decoded;
+use crate::source::{decoded, mark_len};
 use crate::syntax;
-use crate::syntax::lexer::{skip_trivia, string_end, word_end};
+use crate::syntax::lexer::{string_end, trivia_end, word_end};
 
 /// The word that every module starts with, after comments.
 pub(super) const VERSION: &[u8] = b".version";
@@ -29,11 +29,9 @@ pub(super) fn is_packed(bytes: &[u8]) -> bool {
 /// The start of the text whose `.version` is at `at`: only comments and white space stand between
 /// the two. If `inside` is set, other data may precede the text.
 pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
-    let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let (mut start, mut from) = (0, bom);
+    let (mut start, mut from) = (0, mark_len(bytes));
     loop {
-        let mut reached = from;
-        let _ = skip_trivia(bytes, &mut reached);
+        let reached = trivia_end(bytes, from);
         if reached == at {
             return Some(start);
         }
@@ -54,7 +52,7 @@ pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
 pub(super) fn end(text: &[u8]) -> usize {
     let (mut at, mut depth, mut whole) = (0, 0_u64, None);
     loop {
-        let _ = skip_trivia(text, &mut at);
+        at = trivia_end(text, at);
         let rest = &text[at..];
         let Some(byte) = rest.first() else { return text.len() };
         if let Some(whole) = whole.take()
@@ -92,18 +90,13 @@ pub(super) fn heading(text: &[u8]) -> Option<(PtxVersion, Target)> {
         if let Some(target) = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()) {
             return Some((version, target));
         }
-        let mut at = 0;
-        let _ = skip_trivia(after, &mut at);
-        let next = after[at..].strip_prefix(b",")?;
-        at = 0;
-        let _ = skip_trivia(next, &mut at);
-        rest = &next[at..];
+        let next = after[trivia_end(after, 0)..].strip_prefix(b",")?;
+        rest = &next[trivia_end(next, 0)..];
     }
 }
 
 /// What follows white space or comments; `None` if the bytes start with neither.
 fn blanks(bytes: &[u8]) -> Option<&[u8]> {
-    let mut at = 0;
-    let _ = skip_trivia(bytes, &mut at);
+    let at = trivia_end(bytes, 0);
     (at > 0).then(|| &bytes[at..])
 }

@@ -1,6 +1,4 @@
-use std::fmt;
-use std::str::FromStr;
-
+use super::name::named;
 use super::{InvalidName, LaneWidth};
 
 /// The instruction families, one per subsection of the manual's chapter 9.7.18.
@@ -68,16 +66,7 @@ macro_rules! mnemonics {
     };
 }
 
-impl FromStr for Mnemonic {
-    type Err = InvalidName;
-
-    /// # Errors
-    /// If the text is not the mnemonic of a video instruction, spelled as PTX spells it.
-    fn from_str(text: &str) -> Result<Mnemonic, InvalidName> {
-        Mnemonic::from_text(text)
-            .ok_or_else(|| InvalidName::new(text, "the mnemonic of a video instruction"))
-    }
-}
+named!(Mnemonic, "the mnemonic of a video instruction");
 
 mnemonics! {
     Vadd "vadd" Arithmetic,
@@ -103,10 +92,4 @@ mnemonics! {
     Vmin4 "vmin4" SimdArithmetic(Bytes),
     Vmax4 "vmax4" SimdArithmetic(Bytes),
     Vset4 "vset4" SimdSet(Bytes),
-}
-
-impl fmt::Display for Mnemonic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
 }

@@ -1,7 +1,7 @@
 use std::fmt;
-use std::str::FromStr;
 
 use super::InvalidName;
+use super::name::named;
 
 macro_rules! modifiers {
     ($($variant:ident $text:literal $role:ident $effect:literal,)*) => {
@@ -40,16 +40,7 @@ macro_rules! modifiers {
     };
 }
 
-impl FromStr for Modifier {
-    type Err = InvalidName;
-
-    /// # Errors
-    /// If the text is not a modifier of a video instruction, spelled as PTX spells it.
-    fn from_str(text: &str) -> Result<Modifier, InvalidName> {
-        Modifier::from_text(text)
-            .ok_or_else(|| InvalidName::new(text, "a modifier of a video instruction"))
-    }
-}
+named!(Modifier, "a modifier of a video instruction");
 
 modifiers! {
     U32 ".u32" Dtype
@@ -95,12 +86,6 @@ exact lanes that the mask names, and no lanes are written.",
         "Takes the smaller of the result and `c`.",
     Max ".max" Secondary
         "Takes the larger of the result and `c`.",
-}
-
-impl fmt::Display for Modifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
 }
 
 /// The role of a modifier: the name of its slot.

@@ -17,3 +17,26 @@ impl InvalidName {
         InvalidName { text: text.into(), kind }
     }
 }
+
+/// Shows a type by its `text`, and reads it by its `from_text`.
+macro_rules! named {
+    ($name:ident, $kind:literal) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.text())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = InvalidName;
+
+            /// # Errors
+            #[doc = concat!("If the text is not ", $kind, ", spelled as PTX spells it.")]
+            fn from_str(text: &str) -> Result<$name, InvalidName> {
+                $name::from_text(text).ok_or_else(|| InvalidName::new(text, $kind))
+            }
+        }
+    };
+}
+
+pub(super) use named;

@@ -2,6 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::InvalidName;
+use super::name::named;
 
 /// A byte or half-word of a 32-bit register (scalar selector, 9.7.18.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,11 +61,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
+named!(Part, "a byte or half of a register");
 
 /// The two lane layouts of the SIMD instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -302,16 +299,6 @@ impl Lanes {
     /// it.
     pub fn written(self) -> impl Iterator<Item = (usize, u8, u8)> {
         self.mask.lanes().map(move |at| (at, self.a.lanes[at], self.b.lanes[at]))
-    }
-}
-
-impl FromStr for Part {
-    type Err = InvalidName;
-
-    /// # Errors
-    /// If the text is not a byte or half of a register, spelled as PTX spells it.
-    fn from_str(text: &str) -> Result<Part, InvalidName> {
-        Part::from_text(text).ok_or_else(|| InvalidName::new(text, "a byte or half of a register"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! V505: comparisons whose result is always the same.
 
 use super::{Memo, Rule, Subject};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, listed};
 use crate::isa::{Role, Sources};
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::ConstantComparison], documented: false, find };
@@ -23,13 +23,10 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         (format!("this comparison is {verdict}"), help.to_string())
     } else {
         let lanes: Vec<String> = settled.iter().map(|(lane, _)| lane.to_string()).collect();
-        let lanes = match lanes.as_slice() {
-            [one] => format!("lane {one}"),
-            [rest @ .., last] => format!("lanes {} and {last}", rest.join(", ")),
-            [] => return None,
-        };
+        let noun = if lanes.len() == 1 { "lane" } else { "lanes" };
+        let lanes = listed(&lanes, "and");
         let help = "in these lanes, both sources are the same lane of one register".to_string();
-        (format!("this comparison is {verdict} in {lanes}"), help)
+        (format!("this comparison is {verdict} in {noun} {lanes}"), help)
     };
     Some(Diagnostic::new(Code::ConstantComparison, span, message).label(verdict).help(help))
 }

@@ -29,15 +29,12 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         comma => comma.into_iter().chain([third.span]).map(Edit::remove).collect(),
     };
     let d = d.value.text(source);
-    let diagnostic = Diagnostic::new(
-        Code::IgnoredThirdOperand,
-        third.span,
-        "the third source is ignored without secondary operation or destination selector",
-    )
-    .label("has no effect")
-    .help(format!(
-        "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{d}`"
-    ))
-    .fix(Applicability::Safe, "remove it", edits);
+    let message = "the third source is ignored without secondary operation or destination selector";
+    let diagnostic = Diagnostic::new(Code::IgnoredThirdOperand, third.span, message)
+        .label("has no effect")
+        .help(format!(
+            "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{d}`"
+        ))
+        .fix(Applicability::Safe, "remove it", edits);
     Some(diagnostic)
 }

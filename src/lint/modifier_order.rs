@@ -34,14 +34,12 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     }
     let text: String = documented.iter().map(|modifier| modifier.text()).collect();
-    let diagnostic = Diagnostic::new(
-        Code::ModifierOrder,
-        written.first()?.to(*written.last()?),
-        "the modifiers are not in the documented order",
-    )
-    .label("ptxas accepts this order, the manual does not")
-    .help(format!("write `{text}`"))
-    // Each token is replaced separately, so that the comments between them stay.
-    .fix(Applicability::Safe, "put the modifiers in the documented order", wrong);
+    let message = "the modifiers are not in the documented order";
+    let diagnostic =
+        Diagnostic::new(Code::ModifierOrder, written.first()?.to(*written.last()?), message)
+            .label("ptxas accepts this order, the manual does not")
+            .help(format!("write `{text}`"))
+            // Each token is replaced separately, so that the comments between them stay.
+            .fix(Applicability::Safe, "put the modifiers in the documented order", wrong);
     Some(diagnostic)
 }

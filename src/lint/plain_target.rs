@@ -1,7 +1,7 @@
 //! V603: plain targets whose kind with the suffix `f` has shorter code for the instruction.
 
 use super::{Memo, Rule, Subject};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, counted};
 use crate::isa::Feature;
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::PlainTarget], documented: false, find };
@@ -19,19 +19,15 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let message = format!(
         "`{}` is longer than on {family}: at best {} on {target}, and {other} on {family}",
         instruction.mnemonic(),
-        counted(own.written()),
+        counted(own.written() as usize, "machine instruction"),
     );
     let more = Feature::ALL.iter().filter(|it| family.has(**it) && !target.has(**it));
     let since = more.filter_map(|feature| feature.since()).max();
-    let label = format!("ptxas 13.5 emits {}", counted(own.ptxas));
+    let emitted = counted(own.ptxas as usize, "machine instruction");
+    let label = format!("ptxas 13.5 emits {emitted}");
     let help = format!(
         "with `.target {family}` and `.version {}` or higher, `vptx rewrite` writes the shorter code",
         since?
     );
     Some(Diagnostic::new(Code::PlainTarget, place.statement, message).label(label).help(help))
-}
-
-fn counted(instructions: u32) -> String {
-    let plural = if instructions == 1 { "" } else { "s" };
-    format!("{instructions} machine instruction{plural}")
 }

@@ -13,13 +13,11 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         let text = selector.text(subject.source);
         let Sources::Lanes(width) = subject.instruction.form().sources else { return None };
         let twice = repeated(Selector::from_text(width, text)?)?;
-        let diagnostic = Diagnostic::new(
-            Code::RepeatedLane,
-            selector,
-            format!("`{text}` takes lane {twice} more than once, and other lanes as well"),
-        )
-        .label("takes a lane twice")
-        .help("each digit names a lane; the digit for the highest lane comes first");
+        let message =
+            format!("`{text}` takes lane {twice} more than once, and other lanes as well");
+        let diagnostic = Diagnostic::new(Code::RepeatedLane, selector, message)
+            .label("takes a lane twice")
+            .help("each digit names a lane; the digit for the highest lane comes first");
         Some(diagnostic)
     })
 }

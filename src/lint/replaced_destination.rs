@@ -26,18 +26,15 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     };
     let selector = destination.selector?;
     let text = selector.text(subject.source);
-    let diagnostic = Diagnostic::new(
-        Code::ReplacedDestination,
-        selector,
-        format!("outside `{text}`, `{d}` does not keep its bits: they come from `{c}`"),
-    )
-    .label("only these are computed")
-    .related(third.span, "the others come from here")
-    .help(format!("write `{d}` as third source to keep them"))
-    .fix(
-        Applicability::Unsafe,
-        format!("write `{d}`"),
-        vec![Edit::replace(third.span, d.name())],
-    );
+    let message = format!("outside `{text}`, `{d}` does not keep its bits: they come from `{c}`");
+    let diagnostic = Diagnostic::new(Code::ReplacedDestination, selector, message)
+        .label("only these are computed")
+        .related(third.span, "the others come from here")
+        .help(format!("write `{d}` as third source to keep them"))
+        .fix(
+            Applicability::Unsafe,
+            format!("write `{d}`"),
+            vec![Edit::replace(third.span, d.name())],
+        );
     Some(diagnostic)
 }

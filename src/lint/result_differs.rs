@@ -34,13 +34,8 @@ fn diagnostic(instruction: &Instruction, difference: &Difference, span: Span) ->
     let causes: Vec<&str> = witness.causes.iter().map(|cause| cause.text()).collect();
     let titles: Vec<String> =
         witness.causes.iter().map(|cause| format!("{cause}: {}", cause.title())).collect();
-    Diagnostic::new(
-        code,
-        span,
-        format!("{who} can give another result than the manual ({})", causes.join(", ")),
-    )
-    .label("results can differ")
-    .help(format!(
+    let message = format!("{who} can give another result than the manual ({})", causes.join(", "));
+    Diagnostic::new(code, span, message).label("results can differ").help(format!(
         "{}\n→ manual 0x{:08x}, {column} 0x{:08x}\n{}",
         inputs.join(", "),
         witness.manual,

@@ -18,12 +18,9 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
         if !symbol.is_double {
             continue;
         }
-        let mut diagnostic = Diagnostic::new(
-            Code::SecondDeclaration,
-            symbol.name,
-            format!("`{text}` is declared in this scope already"),
-        )
-        .label("the second declaration");
+        let message = format!("`{text}` is declared in this scope already");
+        let mut diagnostic = Diagnostic::new(Code::SecondDeclaration, symbol.name, message)
+            .label("the second declaration");
         // A second body of a function belongs to the symbol of the first body.
         let own = names.uses_of_symbol(id).map(Use::span).find(|span| *span != symbol.name);
         let other = if before == symbol.name { own } else { Some(before) };

@@ -24,12 +24,9 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     };
     let default = Lanes::all(LaneWidth::Bytes);
     let swapped = (lanes(a, default.a()), lanes(b, default.b()));
-    let mut diagnostic = Diagnostic::new(
-        Code::SelectorReadAsType,
-        selector,
-        "ptxas 12.9 and 13.5 read `.b1024` as a type",
-    )
-    .label("a syntax error for these releases; ptxas 11.8 accepts it");
+    let message = "ptxas 12.9 and 13.5 read `.b1024` as a type";
+    let mut diagnostic = Diagnostic::new(Code::SelectorReadAsType, selector, message)
+        .label("a syntax error for these releases; ptxas 11.8 accepts it");
     if let (Some(a_lanes), Some(b_lanes)) = swapped
         && a_lanes != ".b1024"
         && b_lanes != ".b1024"

@@ -37,12 +37,9 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         (false, Type::U32) => "the shift gives 0",
         (false, Type::S32) => "the shift gives 0, or -1 where the value is negative",
     };
-    let diagnostic = Diagnostic::new(
-        Code::ShiftBeyondWidth,
-        span,
-        "the amount shifts every bit of the value out",
-    )
-    .label(left)
-    .help("words have 32 bits: `.clamp` turns every larger amount into 32");
+    let message = "the amount shifts every bit of the value out";
+    let diagnostic = Diagnostic::new(Code::ShiftBeyondWidth, span, message)
+        .label(left)
+        .help("words have 32 bits: `.clamp` turns every larger amount into 32");
     Some(diagnostic)
 }

@@ -10,16 +10,12 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let unread = subject.instruction.simd().and_then(unread)?;
     let operand = subject.raw.operands.get(1 + unread)?;
     let name = operand.value.text(subject.source);
-    let diagnostic = Diagnostic::new(
-        Code::UnreadSource,
-        operand.value,
-        format!("`{name}` is not read: the written lanes select no lane of `{name}`"),
-    )
-    .label("has no effect")
-    .help(
-        "selectors number the lanes of both sources: in four-way instructions, 0 to 3 are in `a` \
-         and 4 to 7 in `b`; in two-way ones, 0 and 1 are in `a` and 2 and 3 in `b`",
-    );
+    let message = format!("`{name}` is not read: the written lanes select no lane of `{name}`");
+    let diagnostic =
+        Diagnostic::new(Code::UnreadSource, operand.value, message).label("has no effect").help(
+            "selectors number the lanes of both sources: in four-way instructions, 0 to 3 are in \
+             `a` and 4 to 7 in `b`; in two-way ones, 0 and 1 are in `a` and 2 and 3 in `b`",
+        );
     Some(diagnostic)
 }
 

@@ -22,17 +22,14 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     }
     let operand = subject.raw.operands.get(3)?;
-    let diagnostic = Diagnostic::new(
-        Code::UnusedThirdSource,
-        operand.span,
-        format!("nothing of `{c}` is kept: all lanes are written"),
-    )
-    .label("has no effect")
-    .help(format!("the syntax requires a third source; write `{a}`, which is live here anyway"))
-    .fix(
-        Applicability::Safe,
-        format!("write `{a}`"),
-        vec![Edit::replace(operand.span, a.name())],
-    );
+    let message = format!("nothing of `{c}` is kept: all lanes are written");
+    let diagnostic = Diagnostic::new(Code::UnusedThirdSource, operand.span, message)
+        .label("has no effect")
+        .help(format!("the syntax requires a third source; write `{a}`, which is live here anyway"))
+        .fix(
+            Applicability::Safe,
+            format!("write `{a}`"),
+            vec![Edit::replace(operand.span, a.name())],
+        );
     Some(diagnostic)
 }

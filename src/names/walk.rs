@@ -220,12 +220,8 @@ impl<'t> Walker<'t> {
 
     /// Registers and variables.
     fn declaration(&mut self, statement: Statement<'t>, declaration: &Declaration<'t>) {
-        let words = DeclarationSpans::of(
-            self.source,
-            declaration.words(),
-            declaration.space(),
-            declaration.ty(),
-        );
+        let place = |word| word_span(self.source, declaration.words(), word);
+        let (space, ty) = (place(declaration.space()), place(declaration.ty()));
         let texts = || declaration.words().iter().map(|word| word.span().text(self.source));
         let is_exported = self.open.len() == 1 && texts().any(|word| EXPORTS.contains(&word));
         let is_extern = texts().any(|word| word == ".extern");
@@ -265,7 +261,7 @@ impl<'t> Walker<'t> {
             }
             let symbol = &mut self.names.symbols[id.index()];
             symbol.declaration = statement.span();
-            (symbol.space, symbol.ty, symbol.count) = (words.space, words.ty, count);
+            (symbol.space, symbol.ty, symbol.count) = (space, ty, count);
             symbol.is_exported = is_exported && !is_register;
             symbol.is_extern = is_extern;
             name.names().for_each(|name| self.use_of(name));
@@ -277,8 +273,7 @@ impl<'t> Walker<'t> {
 
     /// Declares a function, and enters its scope if it has a body.
     fn function(&mut self, function: &Function<'t>) -> Option<Statements<'t>> {
-        let header =
-            function.head()[0].span().to(function.head()[function.head().len() - 1].span());
+        let header = function.statement().head_span();
         let first = self.names.uses.len();
         let body = function.body().map(Statement::span);
         let own = function.name().map(|name| {
@@ -308,12 +303,12 @@ impl<'t> Walker<'t> {
                 DeclaredKind::Variable(space) => space,
                 _ => ".reg",
             };
-            let words =
-                DeclarationSpans::of(self.source, parameter.tokens(), Some(space), parameter.ty());
+            let place = |word| word_span(self.source, parameter.tokens(), word);
+            let (space, ty) = (place(Some(space)), place(parameter.ty()));
             let id = self.declare(SymbolKind::Parameter, span, is_double);
             let symbol = &mut self.names.symbols[id.index()];
-            symbol.declaration = words.space.unwrap_or(span).to(span);
-            (symbol.space, symbol.ty) = (words.space, words.ty);
+            symbol.declaration = space.unwrap_or(span).to(span);
+            (symbol.space, symbol.ty) = (space, ty);
             for used in name.names() {
                 self.name(used);
             }
@@ -597,23 +592,8 @@ fn has_plain_number(name: &str) -> bool {
     !digits.starts_with('0') || digits == "0"
 }
 
-/// The places of the words of a declaration.
-struct DeclarationSpans {
-    space: Option<Span>,
-    ty: Option<Span>,
-}
-
-impl DeclarationSpans {
-    fn of(
-        source: &str,
-        words: &[Token],
-        space: Option<&str>,
-        ty: Option<&str>,
-    ) -> DeclarationSpans {
-        let place = |text: Option<&str>| {
-            let mut spans = words.iter().map(|word| word.span());
-            spans.find(|span| Some(span.text(source)) == text)
-        };
-        DeclarationSpans { space: place(space), ty: place(ty) }
-    }
+/// The place of a word of a declaration.
+fn word_span(source: &str, words: &[Token], word: Option<&str>) -> Option<Span> {
+    let mut spans = words.iter().map(|word| word.span());
+    spans.find(|span| Some(span.text(source)) == word)
 }

@@ -231,6 +231,7 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
             let name = subject.text(other);
             return refusal(other, format!("`{name}` is not a video instruction"));
         }
+        let is_cut = |kind| matches!(kind, TokenKind::UnclosedComment | TokenKind::UnclosedString);
         if let Some(cut) = statement.tokens().iter().find(|token| is_cut(token.kind())) {
             return refusal(cut.span(), "a string or comment in the PTX has no end".into());
         }
@@ -257,10 +258,6 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
         return refusal(statement.tokens()[0].span(), what.into());
     }
     if has_video { Ok(()) } else { Err(Refusal::new("the `asm` has no video instruction")) }
-}
-
-fn is_cut(kind: TokenKind) -> bool {
-    matches!(kind, TokenKind::UnclosedComment | TokenKind::UnclosedString)
 }
 
 /// Refuses `asm goto`, and clobbers other than `cc`.
@@ -425,8 +422,9 @@ impl<'a> Reader<'a> {
                 return refusal(ty.span(), &format!("the register is `{other}`, not of 32 bits"));
             }
         };
+        let form = "the declaration is not of the form `.reg .b32 a, b<4>;`";
         if !more.is_empty() || subject.has_error(statement) {
-            return refusal(last.span(), "the declaration is not of the form `.reg .b32 a, b<4>;`");
+            return refusal(last.span(), form);
         }
         let kind = SymbolKind::Register(ty);
         for name in declaration.names() {
@@ -434,12 +432,7 @@ impl<'a> Reader<'a> {
             match (name.tokens().len(), name.count()) {
                 (1, None) => context.declare(text, kind, span),
                 (4, Some(count)) => context.declare_range(text, count, kind, span),
-                _ => {
-                    return refusal(
-                        last.span(),
-                        "the declaration is not of the form `.reg .b32 a, b<4>;`",
-                    );
-                }
+                _ => return refusal(last.span(), form),
             }
         }
         Ok(())

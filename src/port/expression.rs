@@ -2,6 +2,7 @@
 
 use crate::embed::{Directive, Piece, pieces};
 use crate::hash::Map;
+use crate::source::Span;
 
 /// Words before a `(` that start no call with an effect: types, casts, and functions of CUDA that
 /// only reinterpret the bits of a value.
@@ -228,13 +229,13 @@ pub(super) fn as_block(comment: &str) -> String {
 }
 
 /// An expression that other text can follow: each `//` comment becomes a `/* … */` comment.
-pub(super) fn closed(expression: &str, comments: &[(usize, usize)]) -> String {
+pub(super) fn closed(expression: &str, comments: &[Span]) -> String {
     let mut text = String::new();
     let mut at = 0;
-    for &(start, end) in comments {
-        text.push_str(&expression[at..start]);
-        text.push_str(&as_block(&expression[start..end]));
-        at = end;
+    for comment in comments {
+        text.push_str(&expression[at..comment.start as usize]);
+        text.push_str(&as_block(comment.text(expression)));
+        at = comment.end as usize;
     }
     text.push_str(&expression[at..]);
     text.trim().to_string()
@@ -321,6 +322,6 @@ mod tests {
     fn comments() {
         assert_eq!(as_block("// a */ b /* c"), "/* a * / b / * c */");
         assert_eq!(as_block("/* a */"), "/* a */");
-        assert_eq!(closed(" a // one\n + b ", &[(3, 9)]), "a /* one */\n + b");
+        assert_eq!(closed(" a // one\n + b ", &[Span::new(3, 9)]), "a /* one */\n + b");
     }
 }

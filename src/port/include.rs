@@ -1,8 +1,8 @@
 //! The place of an `#include`.
 
 use crate::diagnostic::Edit;
-use crate::embed::{Directive, code_start, mark_len};
-use crate::source::Span;
+use crate::embed::{Directive, code_start};
+use crate::source::{Span, mark_len};
 
 /// The change that includes a header before an offset; `None` if the source already includes the
 /// header before that offset. `all` has the directives of the source.
@@ -78,7 +78,7 @@ fn guard<'d>(source: &str, all: &'d [Directive<'d>]) -> Option<&'d Directive<'d>
 
 /// Where the source starts: after comments at its top that a blank line follows.
 fn start(source: &str) -> usize {
-    let mark = mark_len(source);
+    let mark = mark_len(source.as_bytes());
     let line = source[..code_start(source)].rfind('\n').map_or(mark, |at| at + 1);
     let comments = source[..line].trim_end_matches([' ', '\t', '\r', '\n']);
     let blank = &source[comments.len()..line];

@@ -26,11 +26,7 @@ pub(super) fn text(
     definitions: &Definitions<'_>,
     header: &mut Header,
 ) -> String {
-    let inside = |span: &Span| -> Vec<(usize, usize)> {
-        let text = span.text(source);
-        let comments = embed::comments(text, Host::C);
-        comments.iter().map(|it| (it.start as usize, it.end as usize)).collect()
-    };
+    let inside = |span: &Span| embed::comments(span.text(source), Host::C);
     let expressions: Vec<Span> = asm.operands.iter().filter_map(|it| it.expression).collect();
     let operands: Vec<Operand> = expressions
         .iter()
@@ -49,9 +45,8 @@ pub(super) fn text(
     let mut comments: Vec<String> = Vec::new();
     let written = embed::comments(&text, Host::C);
     let written: Set<&str> = written.iter().map(|it| it.text(&text)).collect();
-    for (start, end) in inside(&asm.span) {
-        let at = asm.span.start;
-        let span = Span::new(at + start as u32, at + end as u32);
+    for comment in inside(&asm.span) {
+        let span = comment.shifted(asm.span.start);
         let comment = as_block(span.text(source));
         if !span.is_in(&expressions) || !written.contains(&*comment) {
             comments.push(comment);

@@ -78,32 +78,15 @@ impl FormatOptions {
     /// The largest number of spaces for each level of braces.
     pub const MAX_INDENT_WIDTH: usize = 16;
 
-    /// These options with another number of spaces for each level of braces.
-    #[must_use]
-    pub fn with_indent_width(mut self, spaces: usize) -> FormatOptions {
-        self.indent_width = spaces;
-        self
-    }
-
-    /// These options with another maximum of bytes for a line.
-    #[must_use]
-    pub fn with_line_width(mut self, bytes: usize) -> FormatOptions {
-        self.line_width = bytes;
-        self
-    }
-
-    /// These options with other line endings.
-    #[must_use]
-    pub fn with_line_ending(mut self, line_ending: LineEnding) -> FormatOptions {
-        self.line_ending = line_ending;
-        self
-    }
-
-    /// These options with default selectors and masks written or left out.
-    #[must_use]
-    pub fn with_explicit_defaults(mut self, explicit: bool) -> FormatOptions {
-        self.explicit_defaults = explicit;
-        self
+    setters! { FormatOptions:
+        /// These options with another number of spaces for each level of braces.
+        with_indent_width(spaces: usize) indent_width;
+        /// These options with another maximum of bytes for a line.
+        with_line_width(bytes: usize) line_width;
+        /// These options with other line endings.
+        with_line_ending(line_ending: LineEnding) line_ending;
+        /// These options with default selectors and masks written or left out.
+        with_explicit_defaults(explicit: bool) explicit_defaults;
     }
 
     /// The line ending to write for a text.

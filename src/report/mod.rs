@@ -12,7 +12,7 @@ mod visible;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Docs, Severity, listed};
+use crate::diagnostic::{Diagnostic, Docs, Severity, counted, listed};
 use crate::source::LineIndex;
 
 use gitlab::Gitlab;
@@ -83,17 +83,9 @@ impl Counts {
 
     /// For example `2 errors and 1 warning`. Returns `None` if there are no findings.
     pub(crate) fn summary(&self) -> Option<String> {
-        let plural = |count: usize, what: &str| {
-            (count > 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
-        };
-        let parts: Vec<String> = [
-            plural(self.errors, "error"),
-            plural(self.warnings, "warning"),
-            plural(self.notes, "note"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let all = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
+        let found = all.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = found.map(|(count, noun)| counted(count, noun)).collect();
         (!parts.is_empty()).then(|| listed(&parts, "and"))
     }
 }
@@ -184,7 +176,7 @@ impl Reporter {
 }
 
 /// The message, followed by the help if there is one.
-fn with_help(diagnostic: &Diagnostic, between: &str) -> String {
+pub(crate) fn with_help(diagnostic: &Diagnostic, between: &str) -> String {
     match &diagnostic.help {
         Some(help) => format!("{}{between}{help}", diagnostic.message),
         None => diagnostic.message.clone(),

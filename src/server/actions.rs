@@ -5,7 +5,7 @@ use crate::analysis::{fix, ignoring};
 use crate::backend::ptx::{Outcome, RewriteOptions, rewrite};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Severity};
-use crate::source::{Span, line_end};
+use crate::source::{Span, line_end, mark_len};
 
 /// What an action is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn ignore_in_file(source: &str, language: Language, code: Code) -> Option<Edit> 
         return None;
     }
     let mark = language.comment_mark();
-    let mut start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut start = mark_len(source.as_bytes());
     // The first two lines of a script may name its interpreter and its encoding.
     let stays = |line: &str| {
         let is_encoding = mark == "#" && line.starts_with('#') && line.contains("coding");
@@ -132,13 +132,12 @@ pub(super) fn rewriting(
 ) -> Option<Action<'static>> {
     let Near { start, module } = Near::read(source, Span::at(offset));
     let own = offset - start;
-    let holds = |span: Span| span.start <= own && own <= span.end;
     let target = target(options, module.target());
     let rewriting =
         RewriteOptions::default().with_target(Some(target)).with_all(true).with_regions(false);
     let rewritten = rewrite(&module, &rewriting).ok()?;
     // Between two instructions, the second one is meant.
-    let change = rewritten.changes.iter().rfind(|change| holds(change.span))?;
+    let change = rewritten.changes.iter().rfind(|change| change.span.touches(own))?;
     let Outcome::Rewritten(_) = change.outcome else { return None };
     let edit = rewritten.edits().iter().find(|edit| edit.span == change.span)?.clone();
     let costs = change.cost.map_or_else(String::new, |cost| {

@@ -87,7 +87,9 @@ fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> 
             let mut forms: Vec<Offer> = forms(&typed.opcode, options.language).collect();
             if typed.escapes_dollar {
                 // In a snippet, a backslash takes another one.
-                forms.iter_mut().for_each(|it| it.text = it.text.replace("\\$", "\\\\\\$"));
+                for form in &mut forms {
+                    form.text = form.text.replace("\\$", "\\\\\\$");
+                }
             }
             found.offers.extend(forms);
         }
@@ -646,10 +648,9 @@ mod tests {
             // The editor has closed the bracket.
             (Language::Zig, zig.into(), "%[x]", vec!["%[x]"]),
         ] {
-            let closed = if typed.ends_with(']') {
-                format!("{}¦]", &typed[..typed.len() - 1])
-            } else {
-                format!("{typed}¦")
+            let closed = match typed.strip_suffix(']') {
+                Some(open) => format!("{open}¦]"),
+                None => format!("{typed}¦"),
             };
             let expected: Vec<String> =
                 offers.iter().map(|it| source.replace(&closed, it)).collect();

@@ -7,6 +7,7 @@ use gen_lsp_types::{
 
 use super::document::{Encoding, Text};
 use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
+use crate::report::with_help;
 
 /// A finding in the form of the protocol.
 pub(super) fn shown(
@@ -16,10 +17,6 @@ pub(super) fn shown(
     encoding: Encoding,
     docs: &Docs,
 ) -> LspDiagnostic {
-    let message = match &found.help {
-        Some(help) => format!("{}\n{help}", found.message),
-        None => found.message.clone(),
-    };
     let related: Vec<DiagnosticRelatedInformation> = found
         .labels
         .iter()
@@ -38,7 +35,7 @@ pub(super) fn shown(
         code: Some(LspCode::String(found.code.text().into())),
         code_description: docs.url(found.code).map(|url| CodeDescription::new(Uri::from(url))),
         source: Some("vptx".into()),
-        message: Message::String(message),
+        message: Message::String(with_help(found, "\n")),
         tags: tag(found.code).map(|tag| vec![tag]),
         related_information: Some(related).filter(|related| !related.is_empty()),
         data: None,

@@ -349,7 +349,7 @@ impl Server {
         }
         // The defaults may differ from what the settings ask for.
         if let Err(error) = self.settings(document) {
-            return Err(failure(ErrorCode::RequestFailed, &error.to_string()));
+            return Err(failure(ErrorCode::RequestFailed, error.to_string()));
         }
         // A part of a text keeps the line endings of the text.
         let format =

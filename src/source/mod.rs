@@ -93,6 +93,14 @@ impl Span {
     }
 }
 
+/// The mark by which some editors tell that a text is UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The length of the byte order mark at the start of a text; 0 without one.
+pub(crate) fn mark_len(text: &[u8]) -> usize {
+    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+}
+
 /// Length in bytes of the longest text that vptx reads: offsets have 32 bits.
 pub const MAX_LEN: usize = u32::MAX as usize - 1;
 
@@ -101,8 +109,8 @@ pub const MAX_LEN: usize = u32::MAX as usize - 1;
 pub struct LineIndex {
     starts: Vec<u32>,
     len: u32,
-    /// The number of UTF-8 continuation bytes before each block. With it, finding a column in a
-    /// line of a megabyte costs no more than in a short line.
+    /// The number of UTF-8 continuation bytes before each block, and before the end. With it,
+    /// finding a column in a line of a megabyte costs no more than in a short line.
     continuations: Vec<u32>,
 }
 
@@ -133,33 +141,23 @@ impl LineIndex {
         starts.push(0);
         starts.extend(newlines().map(|at| at as u32 + 1));
         let mut before = 0;
-        let continuations = text
-            .as_bytes()
-            .chunks(BLOCK)
-            .map(|block| {
-                let so_far = before;
-                // Most text is ASCII, which is fast to detect.
-                if !block.is_ascii() {
-                    before += block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
-                }
-                so_far
-            })
-            .collect();
+        let mut continuations = vec![0];
+        continuations.extend(text.as_bytes().chunks(BLOCK).map(|block| {
+            // Most text is ASCII, which is fast to detect.
+            if !block.is_ascii() {
+                before += block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+            }
+            before
+        }));
         LineIndex { starts, len: text.len() as u32, continuations }
     }
 
     /// Continuation bytes before an offset of the text.
     fn continuations(&self, text: &str, offset: u32) -> u32 {
         let block = offset as usize / BLOCK;
-        // An offset at the end of the text may lie after the last block.
-        let Some(&before) = self.continuations.get(block) else {
-            let last = self.continuations.len().saturating_sub(1) * BLOCK;
-            let rest = &text.as_bytes()[last..offset as usize];
-            let count = rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
-            return self.continuations.last().copied().unwrap_or(0) + count;
-        };
         let rest = &text.as_bytes()[block * BLOCK..offset as usize];
-        before + rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32
+        let count = rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+        self.continuations[block] + count
     }
 
     /// The number of Unicode scalar values before an offset of the indexed text.

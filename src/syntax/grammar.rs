@@ -10,6 +10,7 @@ use nom::{IResult, Input, Parser};
 
 use super::constant::{Constant, ConstantError, constant};
 use super::lexer::{Token, TokenKind};
+use super::tree::Guard;
 use crate::source::Span;
 
 /// An instruction as written.
@@ -18,24 +19,13 @@ pub struct RawInstruction {
     /// From the guard or mnemonic to the `;`, or to the last token without it.
     pub span: Span,
     /// `@p` or `@!p`.
-    pub guard: Option<RawGuard>,
+    pub guard: Option<Guard>,
     /// The opcode up to its first dot.
     pub mnemonic: Span,
     /// Each modifier with its dot.
     pub modifiers: Vec<Span>,
     /// The operands.
     pub operands: Vec<RawOperand>,
-}
-
-/// A guard predicate.
-#[derive(Clone, Copy, Debug)]
-pub struct RawGuard {
-    /// From `@` to the name.
-    pub span: Span,
-    /// Whether it has a `!`.
-    pub negated: bool,
-    /// The predicate register.
-    pub name: Span,
 }
 
 /// An operand as written.
@@ -315,9 +305,9 @@ pub(super) fn expect<'t, 's, O>(
     }
 }
 
-fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawGuard, Error = Failure> {
+fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = Guard, Error = Failure> {
     (punct(b'@'), opt(punct(b'!')), kind(TokenKind::Ident, Expected::PREDICATE)).map(
-        |(at, not, name)| RawGuard {
+        |(at, not, name)| Guard {
             span: at.span().to(name.span()),
             negated: not.is_some(),
             name: name.span(),
@@ -328,7 +318,7 @@ fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawGuard, Error = Fai
 /// Reads a guard if there is an `@`. If the guard is malformed, that is the error to report.
 fn optional_guard<'t, 's>(
     input: Tokens<'t, 's>,
-) -> IResult<Tokens<'t, 's>, Option<RawGuard>, Failure> {
+) -> IResult<Tokens<'t, 's>, Option<Guard>, Failure> {
     if input.first().is_some_and(|token| token.is(b'@')) {
         guard().map(Some).parse(input)
     } else {

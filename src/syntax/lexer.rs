@@ -207,6 +207,17 @@ pub(crate) struct Lexer<'s> {
     pub(crate) pos: usize,
 }
 
+/// A table that says for each byte whether it is in `of`.
+pub(crate) const fn table(of: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < of.len() {
+        table[of[at] as usize] = true;
+        at += 1;
+    }
+    table
+}
+
 /// Bytes that may follow the first of an identifier.
 const WORD: [bool; 256] = {
     let mut word = [false; 256];
@@ -376,6 +387,12 @@ pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
         return Trivia { newline: false, unclosed: None };
     }
     skip_long_trivia(bytes, pos)
+}
+
+/// Offset after the trivia from `at` on.
+pub(crate) fn trivia_end(bytes: &[u8], mut at: usize) -> usize {
+    let _ = skip_trivia(bytes, &mut at);
+    at
 }
 
 fn skip_long_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {

@@ -53,7 +53,7 @@ pub(crate) use tree::{attributes, parse_function, parse_next, types};
 // The reader of `check`, which skips the statements that `check` does not judge. It is public for
 // tests and fuzz targets only, and may change at any time.
 #[doc(hidden)]
-pub use grammar::{RawGuard, RawInstruction, RawOperand, Shape, parse_instruction};
+pub use grammar::{RawInstruction, RawOperand, Shape, parse_instruction};
 pub(crate) use reader::read_part;
 #[doc(hidden)]
 pub use reader::{

@@ -8,12 +8,12 @@ use super::directive::{Bare, Directive, Step, dwarf_end, misplaced};
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
     Lexer, Token, TokenKind, blank_end, comment_end, is_word_start, line_end, skip_trivia,
-    starts_line, string_end, word_end,
+    starts_line, string_end, trivia_end, word_end,
 };
 use super::ordinary::{Ordinary, starts};
 use super::scope::{Context, SymbolKind};
 use crate::isa::{PtxVersion, TARGET_OPTIONS, Target};
-use crate::source::Span;
+use crate::source::{Span, mark_len};
 
 /// Receives what the reader finds, in the order of the text.
 pub trait Handler<'s> {
@@ -92,8 +92,6 @@ pub enum ProblemKind {
     },
 }
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
-
 /// Reads a text of at most [`crate::source::MAX_LEN`] bytes. Returns the context at its end.
 pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> Context<'s> {
     read_in(source, Context::default(), handler)
@@ -130,12 +128,11 @@ pub(crate) fn read_part<'s, H: Handler<'s>>(
 
 /// Length of the byte order mark that the text starts with, if any. Reports the mark.
 fn byte_order_mark<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> usize {
-    if !source.starts_with(BYTE_ORDER_MARK) {
-        return 0;
+    let length = mark_len(source.as_bytes());
+    if length > 0 {
+        let span = Span::new(0, length as u32);
+        handler.problem(Problem { kind: ProblemKind::ByteOrderMark, span });
     }
-    let length = BYTE_ORDER_MARK.len_utf8();
-    let span = Span::new(0, length as u32);
-    handler.problem(Problem { kind: ProblemKind::ByteOrderMark, span });
     length
 }
 
@@ -170,15 +167,7 @@ struct Reader<'s, 'h, H> {
 const MOST_READ_TWICE: usize = 1 << 24;
 
 /// Bytes at which skipping over a statement must stop and look.
-const STOPS: [bool; 256] = {
-    let mut stops = [false; 256];
-    let mut at = 0;
-    while at < 7 {
-        stops[b";{}\"/#\n"[at] as usize] = true;
-        at += 1;
-    }
-    stops
-};
+const STOPS: [bool; 256] = super::lexer::table(b";{}\"/#\n");
 
 impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn new(
@@ -259,10 +248,9 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn label_or_instruction(&mut self) {
         let start = self.pos;
         let end = self.word_end(start + 1);
-        let mut next = end;
         // Most opcodes continue with a dot, so there is no need to look for a colon.
         if self.bytes.get(end) != Some(&b'.') {
-            let _ = skip_trivia(self.bytes, &mut next);
+            let next = trivia_end(self.bytes, end);
             if self.bytes.get(next) == Some(&b':') && self.bytes.get(next + 1) != Some(&b':') {
                 let span = Span::new(start as u32, end as u32);
                 self.context.declare(span.text(self.source), SymbolKind::Label, span);
@@ -275,17 +263,14 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     fn guarded(&mut self) {
         let start = self.pos;
-        let mut at = start + 1;
-        let _ = skip_trivia(self.bytes, &mut at);
+        let mut at = trivia_end(self.bytes, start + 1);
         if self.bytes.get(at) == Some(&b'!') {
-            at += 1;
-            let _ = skip_trivia(self.bytes, &mut at);
+            at = trivia_end(self.bytes, at + 1);
         }
         if matches!(self.bytes.get(at), Some(b'%')) {
             at += 1;
         }
-        at = self.word_end(at);
-        let _ = skip_trivia(self.bytes, &mut at);
+        at = trivia_end(self.bytes, self.word_end(at));
         let end = self.word_end(at);
         self.instruction(start, at, end);
     }

@@ -113,6 +113,14 @@ impl Instruction {
         if causes.is_empty() { present().filter(needed).collect() } else { causes }
     }
 
+    /// The causes on these inputs under all semantics of ptxas, each once.
+    pub(crate) fn all_causes(&self, a: u32, b: u32, c: u32) -> Vec<Deviation> {
+        let mut causes = Semantics::PTXAS.map(|semantics| self.causes(semantics, a, b, c)).concat();
+        causes.sort_unstable();
+        causes.dedup();
+        causes
+    }
+
     /// For each of `a`, `b` and `c`, the place of the first source in the same register.
     fn places(&self) -> [usize; 3] {
         let sources = self.sources();

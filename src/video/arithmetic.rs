@@ -1,6 +1,6 @@
 //! Scalar `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax` (9.7.18.1.1).
 
-use super::body::{Body, Described, Example, Operands, Page};
+use super::body::{Body, Described, Example, Page};
 use super::lowering::{Lowering, destination_range};
 use super::operand::{Parts, Tail};
 use super::scalar::ScalarOperands;
@@ -200,14 +200,6 @@ impl Body for Arithmetic {
             Role::Secondary => self.operands.tail.secondary(),
             _ => None,
         }
-    }
-
-    fn operands(&self) -> &dyn Operands {
-        &self.operands
-    }
-
-    fn operands_mut(&mut self) -> &mut dyn Operands {
-        &mut self.operands
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {

@@ -17,10 +17,6 @@ pub(super) trait Body {
     /// The modifier that fills a role, if one is written.
     fn modifier(&self, role: Role) -> Option<Modifier>;
 
-    fn operands(&self) -> &dyn Operands;
-
-    fn operands_mut(&mut self) -> &mut dyn Operands;
-
     /// The new value of `d`.
     fn lower(&self, lowering: &mut Lowering) -> Value;
 }

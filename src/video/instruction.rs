@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::arithmetic::{self, Arithmetic};
-use super::body::Body;
+use super::body::{Body, Operands};
 use super::multiply_add::{self, MultiplyAdd};
 use super::operand::{Guard, Parts, Register, Tail};
 use super::scalar::ScalarOperands;
@@ -72,25 +72,36 @@ impl Operation {
         }
     }
 
-    fn body_mut(&mut self) -> &mut dyn Body {
+    fn operands(&self) -> &dyn Operands {
         match self {
-            Operation::Arithmetic(it) => it,
-            Operation::Shift(it) => it,
-            Operation::MultiplyAdd(it) => it,
-            Operation::Set(it) => it,
-            Operation::SimdArithmetic(it) => it,
-            Operation::SimdSet(it) => it,
+            Operation::Arithmetic(it) => &it.operands,
+            Operation::Shift(it) => &it.operands,
+            Operation::MultiplyAdd(it) => &it.0,
+            Operation::Set(it) => &it.operands,
+            Operation::SimdArithmetic(it) => &it.operands,
+            Operation::SimdSet(it) => &it.operands,
+        }
+    }
+
+    fn operands_mut(&mut self) -> &mut dyn Operands {
+        match self {
+            Operation::Arithmetic(it) => &mut it.operands,
+            Operation::Shift(it) => &mut it.operands,
+            Operation::MultiplyAdd(it) => &mut it.0,
+            Operation::Set(it) => &mut it.operands,
+            Operation::SimdArithmetic(it) => &mut it.operands,
+            Operation::SimdSet(it) => &mut it.operands,
         }
     }
 
     /// The operands of a scalar instruction; `None` for `vmad` and SIMD instructions.
     pub(crate) fn scalar(&self) -> Option<&ScalarOperands> {
-        self.body().operands().scalar()
+        self.operands().scalar()
     }
 
     /// The operands of a SIMD instruction; `None` for scalar instructions.
     pub(crate) fn simd(&self) -> Option<&SimdOperands> {
-        self.body().operands().simd()
+        self.operands().simd()
     }
 }
 
@@ -139,12 +150,12 @@ impl Instruction {
 
     /// The destination register.
     pub fn destination(&self) -> &Register {
-        self.operation.body().operands().destination()
+        self.operation.operands().destination()
     }
 
     /// The registers in `a`, `b` and `c`. `None` for a constant or an absent operand.
     pub fn sources(&self) -> [Option<&Register>; 3] {
-        self.operation.body().operands().sources()
+        self.operation.operands().sources()
     }
 
     /// All registers: first the operands in order, then the guard predicate. A register that is
@@ -159,7 +170,7 @@ impl Instruction {
     #[must_use]
     pub fn map_registers(&self, mut map: impl FnMut(&Register) -> Register) -> Instruction {
         let mut mapped = self.clone();
-        mapped.operation.body_mut().operands_mut().rename(&mut |_, register| map(register));
+        mapped.operation.operands_mut().rename(&mut |_, register| map(register));
         if let Some(guard) = &mut mapped.guard {
             guard.predicate = map(&guard.predicate);
         }
@@ -176,10 +187,7 @@ impl Instruction {
         };
         let names = [Register::D, letter(0), letter(1), letter(2)];
         let mut operation = self.operation.clone();
-        operation
-            .body_mut()
-            .operands_mut()
-            .rename(&mut |operand, _| names[operand as usize].clone());
+        operation.operands_mut().rename(&mut |operand, _| names[operand as usize].clone());
         operation
     }
 
@@ -207,7 +215,7 @@ impl fmt::Display for Instruction {
                 f.write_str(modifier.text())?;
             }
         }
-        self.operation.body().operands().write(f)?;
+        self.operation.operands().write(f)?;
         f.write_str(";")
     }
 }

@@ -15,6 +15,20 @@ impl Instruction {
         self.lower_with(semantics.deviations())
     }
 
+    /// The different programs under several semantics, each with the names of its semantics:
+    /// `ptxas-12, ptxas-13`.
+    pub(crate) fn meanings(&self, semantics: &[Semantics]) -> Vec<(String, Program)> {
+        let mut meanings: Vec<(String, Program)> = Vec::new();
+        for own in semantics {
+            let program = self.lower(*own);
+            match meanings.iter_mut().find(|(_, other)| *other == program) {
+                Some((names, _)) => names.extend([", ", own.text()]),
+                None => meanings.push((own.text().into(), program)),
+            }
+        }
+        meanings
+    }
+
     /// Whether the instruction means the same under this semantics and under the newest ptxas.
     pub(crate) fn is_current(&self, semantics: Semantics) -> bool {
         semantics == Semantics::CURRENT || self.lower(semantics) == self.lower(Semantics::CURRENT)

@@ -29,7 +29,7 @@ pub enum MadMode {
 /// `vmad` (9.7.18.1.3). Negation applies to registers: a constant carries its
 /// own sign, and `-5` as `a` is [`MadMode::Plain`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MultiplyAdd(MultiplyAddParts);
+pub struct MultiplyAdd(pub(super) MultiplyAddParts);
 
 /// The parts of a [`MultiplyAdd`], to build it or to take it apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -208,14 +208,6 @@ impl Body for MultiplyAdd {
             Role::Scale => self.0.scale.map(Scale::modifier),
             _ => None,
         }
-    }
-
-    fn operands(&self) -> &dyn Operands {
-        &self.0
-    }
-
-    fn operands_mut(&mut self) -> &mut dyn Operands {
-        &mut self.0
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {

@@ -1,6 +1,6 @@
 //! Scalar `vset` (9.7.18.1.4).
 
-use super::body::{Body, Described, Example, Operands, Page};
+use super::body::{Body, Described, Example, Page};
 use super::lowering::Lowering;
 use super::operand::{Parts, Tail};
 use super::scalar::ScalarOperands;
@@ -94,14 +94,6 @@ impl Body for Set {
             Role::Secondary => self.operands.tail.secondary(),
             _ => None,
         }
-    }
-
-    fn operands(&self) -> &dyn Operands {
-        &self.operands
-    }
-
-    fn operands_mut(&mut self) -> &mut dyn Operands {
-        &mut self.operands
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {

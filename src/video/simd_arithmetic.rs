@@ -2,7 +2,7 @@
 //! four (9.7.18.2.3). ptxas follows the manual here.
 
 use super::Operation;
-use super::body::{Body, Described, Example, Operands, Page};
+use super::body::{Body, Described, Example, Page};
 use super::lowering::Lowering;
 use super::operand::Parts;
 use super::simd::SimdOperands;
@@ -332,14 +332,6 @@ impl Body for SimdArithmetic {
             Role::Secondary => (self.tail == SimdTail::Accumulate).then_some(Modifier::Add),
             _ => None,
         }
-    }
-
-    fn operands(&self) -> &dyn Operands {
-        &self.operands
-    }
-
-    fn operands_mut(&mut self) -> &mut dyn Operands {
-        &mut self.operands
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {

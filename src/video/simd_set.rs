@@ -2,7 +2,7 @@
 //! here.
 
 use super::Operation;
-use super::body::{Body, Described, Example, Operands, Page};
+use super::body::{Body, Described, Example, Page};
 use super::lowering::Lowering;
 use super::operand::Parts;
 use super::simd::SimdOperands;
@@ -126,14 +126,6 @@ impl Body for SimdSet {
             Role::Secondary => self.accumulate.then_some(Modifier::Add),
             _ => None,
         }
-    }
-
-    fn operands(&self) -> &dyn Operands {
-        &self.operands
-    }
-
-    fn operands_mut(&mut self) -> &mut dyn Operands {
-        &mut self.operands
     }
 
     fn lower(&self, lowering: &mut Lowering) -> Value {

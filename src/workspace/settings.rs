@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::error::FileError;
 use super::files::{Access, read_text};
-use super::kind::{Extension, InvalidExtension};
+use super::kind::{Chosen, Extension, InvalidExtension};
 use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{
     Code, Diagnostic, Docs, InvalidRuleSelector, RuleSelector, RuleSet, Severity,
@@ -396,6 +396,14 @@ pub(crate) enum WrongSettings {
     Extension(#[from] InvalidExtension),
     #[error("format.{key} = {value}: the value must be from {min} to {max}")]
     Number { key: &'static str, value: usize, min: usize, max: usize },
+}
+
+/// The languages chosen for file endings, in settings that were found, and on the command line.
+pub(crate) fn chosen<'a, P>(
+    found: Option<&'a (Arc<Settings>, P)>,
+    command: &'a [Extension],
+) -> Chosen<'a> {
+    [found.map_or(&[], |(settings, _)| &settings.extensions), command]
 }
 
 /// Settings, which several files share, or the reason why there are none.

@@ -473,9 +473,7 @@ fn disguised(name: &str, text: &str, seed: u64) -> String {
 fn inserted_instructions_are_added() {
     let mut faults = Faults::default();
     let mut numbers = Random(3);
-    let modules = modules();
-    for seed in 0..samples(60) as usize {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules().iter().cycle().take(samples(60) as usize).enumerate() {
         let count = 1 + numbers.below(5);
         let Some((new, fresh)) = with_fresh(text, &mut numbers, count) else { continue };
         let new = disguised(name, &new, seed as u64);
@@ -521,8 +519,7 @@ fn an_inserted_instruction_changes_no_others_however_alike() {
     let mut faults = Faults::default();
     let mut numbers = Random(8);
     let modules = middling_modules();
-    for seed in 0..samples(170) as usize {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules.iter().cycle().take(samples(170) as usize).enumerate() {
         let outline = Outline::of(text);
         let functions = large_functions(&outline, 12);
         if functions.is_empty() {
@@ -575,8 +572,7 @@ fn deleted_instructions_are_removed() {
     let mut faults = Faults::default();
     let mut numbers = Random(4);
     let modules = middling_modules();
-    for seed in 0..samples(80) as usize {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules.iter().cycle().take(samples(80) as usize).enumerate() {
         let outline = Outline::of(text);
         let functions = large_functions(&outline, 12);
         if functions.is_empty() {
@@ -693,9 +689,7 @@ fn one_word_changes(
 ) -> Faults {
     let mut faults = Faults::default();
     let mut numbers = Random(5);
-    let modules = modules();
-    for seed in 0..samples(60) as usize {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules().iter().cycle().take(samples(60) as usize).enumerate() {
         let Some((new, word, old)) = change(text, &mut numbers) else { continue };
         let new = renamed(&new, seed as u64);
         let changes = in_functions(text, &new);
@@ -837,8 +831,7 @@ fn blocks_move(clear: bool, is_renamed: bool, turns: usize) -> Faults {
     let mut numbers = Random(6);
     let mut modules = middling_modules();
     modules.extend((0..25).map(|at| (format!("chains {at}"), chains(&mut numbers))));
-    for seed in 0..turns {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules.iter().cycle().take(turns).enumerate() {
         let outline = Outline::of(text);
         let Some(found) = find_move(&outline, &mut numbers, clear) else { continue };
         let mut new = found.apply(text);
@@ -1032,9 +1025,7 @@ fn check_side(change: &Change, side: Side, text: &str, outline: &Outline<'_>) ->
 fn whole_functions_are_in_order_and_complete() {
     let mut faults = Faults::default();
     let mut numbers = Random(7);
-    let modules = modules();
-    for seed in 0..samples(40) as usize {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules().iter().cycle().take(samples(40) as usize).enumerate() {
         let mut new = jumbled(text, &mut numbers);
         if seed % 3 > 0 {
             new = renamed(&new, seed as u64);
@@ -1079,8 +1070,7 @@ fn the_other_way_round_is_the_reverse() {
     let mut faults = Faults::default();
     let mut numbers = Random(9);
     let modules = middling_modules();
-    for seed in 0..samples(60) as usize {
-        let (name, text) = &modules[seed % modules.len()];
+    for (seed, (name, text)) in modules.iter().cycle().take(samples(60) as usize).enumerate() {
         let new = match seed % 3 {
             0 => with_fresh(text, &mut numbers, 1).map(|it| it.0),
             1 => with_constant(text, &mut numbers).map(|it| it.0),

@@ -92,8 +92,7 @@ fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
             );
         }
     };
-    let edits = vec![Edit::replace(span, meant)];
-    diagnostic.help(help).fix(Applicability::Unsafe, format!("write `{meant}`"), edits)
+    diagnostic.help(help).offer(span, meant)
 }
 
 /// The codes after a verb.
@@ -236,11 +235,8 @@ impl List {
             let end = words.take_codes(1);
             (list.taken, list.is_exact) = (end.unwrap_or(1), false);
             if words.entries.is_empty() {
-                let wrong = Diagnostic::new(
-                    Code::UnknownSuppression,
-                    at(offset, "["),
-                    "this bracket is never closed",
-                );
+                let message = "this bracket is never closed";
+                let wrong = Diagnostic::new(Code::UnknownSuppression, at(offset, "["), message);
                 words.found.push(
                     wrong.label("opened here").help("write `vptx: ignore[V501, V502] reason`"),
                 );

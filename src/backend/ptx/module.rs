@@ -62,34 +62,6 @@ impl Default for RewriteOptions {
 }
 
 impl RewriteOptions {
-    /// These options with a target that overrides the module's.
-    #[must_use]
-    pub fn with_target(mut self, target: Option<Target>) -> RewriteOptions {
-        self.target = target;
-        self
-    }
-
-    /// These options with another semantics.
-    #[must_use]
-    pub fn with_semantics(mut self, semantics: Semantics) -> RewriteOptions {
-        self.semantics = semantics;
-        self
-    }
-
-    /// These options, to rewrite all instructions or only those that become cheaper.
-    #[must_use]
-    pub fn with_all(mut self, all: bool) -> RewriteOptions {
-        self.all = all;
-        self
-    }
-
-    /// These options, to rewrite several instructions together, or each by itself.
-    #[must_use]
-    pub fn with_regions(mut self, regions: bool) -> RewriteOptions {
-        self.regions = regions;
-        self
-    }
-
     /// These options, with all other statements on their lines.
     #[must_use]
     pub(crate) fn keeping_lines(mut self) -> RewriteOptions {
@@ -97,11 +69,17 @@ impl RewriteOptions {
         self
     }
 
-    /// These options, with or without the originals as comments.
-    #[must_use]
-    pub fn with_comments(mut self, comments: bool) -> RewriteOptions {
-        self.comments = comments;
-        self
+    setters! { RewriteOptions:
+        /// These options with a target that overrides the module's.
+        with_target(target: Option<Target>) target;
+        /// These options with another semantics.
+        with_semantics(semantics: Semantics) semantics;
+        /// These options, to rewrite all instructions or only those that become cheaper.
+        with_all(all: bool) all;
+        /// These options, to rewrite several instructions together, or each by itself.
+        with_regions(regions: bool) regions;
+        /// These options, with or without the originals as comments.
+        with_comments(comments: bool) comments;
     }
 }
 

@@ -17,26 +17,19 @@ pub(super) fn constant(
     let bits = match value {
         Ok(Constant::Integer { bits, .. }) => bits,
         Ok(Constant::Float(value)) => {
-            let mut diagnostic = Diagnostic::new(
-                Code::FloatingPointConstant,
-                operand.value,
-                "video instructions take no floating-point constants",
-            )
-            .label("expected an integer");
+            let message = "video instructions take no floating-point constants";
+            let mut diagnostic =
+                Diagnostic::new(Code::FloatingPointConstant, operand.value, message)
+                    .label("expected an integer");
             let text = operand.value.text(checked.source);
             if let Some(bits) = text.strip_prefix("0f").or_else(|| text.strip_prefix("0F")) {
-                diagnostic =
-                    diagnostic.help("write the bits as an integer, if they are meant").fix(
-                        Applicability::Unsafe,
-                        format!("write `0x{bits}`"),
-                        vec![Edit::replace(operand.value, format!("0x{bits}"))],
-                    );
+                diagnostic = diagnostic
+                    .help("write the bits as an integer, if they are meant")
+                    .offer(operand.value, &format!("0x{bits}"));
             } else if value.fract() == 0.0 && value.abs() < 2f64.powi(31) {
-                diagnostic = diagnostic.help(format!("write `{value:.0}`")).fix(
-                    Applicability::Unsafe,
-                    format!("write `{value:.0}`"),
-                    vec![Edit::replace(operand.value, format!("{value:.0}"))],
-                );
+                diagnostic = diagnostic
+                    .help(format!("write `{value:.0}`"))
+                    .offer(operand.value, &format!("{value:.0}"));
             }
             checked.push(diagnostic);
             return None;

@@ -75,15 +75,12 @@ pub(in crate::check) fn negation(
     match (a, b, c) {
         (Some(_), Some(_), c) => c.map(|_| OperandName::C),
         (Some(product), None, Some(c)) | (None, Some(product), Some(c)) => {
+            let message = "`vmad` can negate the product or `c`, not both";
             checked.push(
-                Diagnostic::new(
-                    Code::ProductAndThirdNegated,
-                    c,
-                    "`vmad` can negate the product or `c`, not both",
-                )
-                .label("negates `c`")
-                .related(product, "negates the product")
-                .help("negate `c` first: `neg.s32 t, c;`, and add `t`"),
+                Diagnostic::new(Code::ProductAndThirdNegated, c, message)
+                    .label("negates `c`")
+                    .related(product, "negates the product")
+                    .help("negate `c` first: `neg.s32 t, c;`, and add `t`"),
             );
             Some(OperandName::C)
         }

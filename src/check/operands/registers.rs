@@ -1,6 +1,7 @@
 //! Names of registers.
 
 use super::super::instruction::Checked;
+use super::constant_of_lanes;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{Family, Form, Mnemonic, RegisterType, Sources, WordType, is_special_register};
 use crate::source::{Span, nearest};
@@ -155,11 +156,8 @@ const COMPARED: usize = 256;
 /// The finding for a name that the module does not declare here.
 pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Diagnostic {
     let text = operand.value.text(checked.source);
-    let diagnostic = Diagnostic::new(
-        Code::UndeclaredRegister,
-        operand.value,
-        format!("`{text}` is not declared here"),
-    );
+    let message = format!("`{text}` is not declared here");
+    let diagnostic = Diagnostic::new(Code::UndeclaredRegister, operand.value, message);
     let Some((span, count)) = checked.context.outside_range(text) else {
         let diagnostic = diagnostic.label("no register of this name in scope");
         let declared = checked.context.registers().rev().take(COMPARED);
@@ -215,15 +213,8 @@ pub(super) fn unknown_constant(
 ) -> Option<Register> {
     let text = operand.value.text(checked.source);
     if form.sources != Sources::Scalar {
-        checked.push(
-            Diagnostic::new(
-                Code::ConstantNotAllowed,
-                operand.span,
-                "SIMD video instructions take no constants",
-            )
-            .label("expected a register")
-            .help(format!("pass `{text}` as `\"r\"`: the compiler moves it to a register")),
-        );
+        let help = format!("pass `{text}` as `\"r\"`: the compiler moves it to a register");
+        checked.push(constant_of_lanes(operand, help));
         return None;
     }
     if let Some(selector) = operand.selector {
@@ -366,13 +357,9 @@ pub(super) fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> O
     let text = operand.value.text(checked.source);
     let register = Register::new(text);
     if register.is_none() {
+        let message = format!("`{text}` is not a register");
         checked.push(
-            Diagnostic::new(
-                Code::OperandKind,
-                operand.value,
-                format!("`{text}` is not a register"),
-            )
-            .label("expected a register"),
+            Diagnostic::new(Code::OperandKind, operand.value, message).label("expected a register"),
         );
     }
     register

@@ -23,15 +23,11 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
     let digits = text[1..]
         .strip_prefix(width.letter())
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()));
+    let message = format!("`{text}` is not a mask of {what}");
     let Some(digits) = digits else {
-        let diagnostic = Diagnostic::new(
-            if known_selector(text) { Code::WrongSelector } else { Code::UnknownSelector },
-            selector,
-            format!("`{text}` is not a mask of {what}"),
-        )
-        .label("expected a mask")
-        .help(masks(width));
-        checked.push(diagnostic);
+        let code = if known_selector(text) { Code::WrongSelector } else { Code::UnknownSelector };
+        let diagnostic = Diagnostic::new(code, selector, message).label("expected a mask");
+        checked.push(diagnostic.help(masks(width)));
         return;
     };
     let exists = digits.bytes().all(|digit| usize::from(digit - b'0') < width.lanes());
@@ -41,9 +37,7 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
         format!("lanes are 0 to {}", width.lanes() - 1)
     };
     let mut diagnostic =
-        Diagnostic::new(Code::InvalidMask, selector, format!("`{text}` is not a mask of {what}"))
-            .label(label)
-            .help(masks(width));
+        Diagnostic::new(Code::InvalidMask, selector, message).label(label).help(masks(width));
     // The mask of the same lanes, each once and in order.
     let bits = digits
         .bytes()
@@ -51,11 +45,9 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
         .filter(|&lane| (lane as usize) < width.lanes())
         .fold(0, |bits, lane| bits | 1 << lane);
     if let (Some(meant), true) = (Mask::new(width, bits), exists) {
-        diagnostic = diagnostic.help(format!("the mask of these lanes is `{meant}`")).fix(
-            Applicability::Unsafe,
-            format!("write `{meant}`"),
-            vec![Edit::replace(selector, meant.to_string())],
-        );
+        diagnostic = diagnostic
+            .help(format!("the mask of these lanes is `{meant}`"))
+            .offer(selector, &meant.to_string());
     } else if digits.len() == width.lanes() {
         diagnostic = diagnostic.help(
             "a mask says which lanes of the destination are written; lane selectors belong on sources",
@@ -109,11 +101,7 @@ pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sour
         );
     }
     if let Some(meant) = fix {
-        diagnostic = diagnostic.fix(
-            Applicability::Unsafe,
-            format!("write `{meant}`"),
-            vec![Edit::replace(selector, meant)],
-        );
+        diagnostic = diagnostic.offer(selector, &meant);
     }
     checked.push(diagnostic);
 }

@@ -9,6 +9,7 @@ use super::session::Session;
 use crate::analysis::read_module;
 use crate::check::CheckOptions;
 use crate::cli::by_count;
+use crate::diagnostic::counted;
 use crate::extract::{Limits, walk};
 use crate::report::visible_path;
 use crate::source::decoded;
@@ -68,7 +69,7 @@ impl<E: Write> Session<'_, E> {
         self.binaries.bytes += text.len();
         let mut mnemonics = BTreeMap::new();
         if self.arguments.summarizes() {
-            mnemonics = counted(&decoded(&text));
+            mnemonics = mnemonics_of(&decoded(&text));
         }
         let work = || self.run.check_image(path, inner, text, self.arguments);
         match guarded(&format!("{}!{inner}", visible_path(path)), work).flatten() {
@@ -84,7 +85,7 @@ impl<E: Write> Session<'_, E> {
 }
 
 /// The number of video instructions of a text with each mnemonic.
-fn counted(text: &str) -> BTreeMap<&'static str, usize> {
+fn mnemonics_of(text: &str) -> BTreeMap<&'static str, usize> {
     let (module, _) = read_module(text, &CheckOptions::errors_only());
     let mut counts = BTreeMap::new();
     for (_, instruction) in module.instructions() {
@@ -99,11 +100,11 @@ impl Binaries {
         if self.files == 0 {
             return Ok(());
         }
-        let texts = if self.texts == 1 { "text" } else { "texts" };
+        let texts = counted(self.texts, "PTX text");
         let binaries = if self.files == 1 { "binary" } else { "binaries" };
         let tenths = (self.bytes + 50_000) / 100_000;
         let size = format!("{}.{} MB", tenths / 10, tenths % 10);
-        write!(out, "{} PTX {texts} ({size}) in {} {binaries}", self.texts, self.files)?;
+        write!(out, "{texts} ({size}) in {} {binaries}", self.files)?;
         if !self.mnemonics.is_empty() {
             write!(out, ": {}", by_count(&self.mnemonics))?;
         }

@@ -16,11 +16,13 @@ use crate::workspace::error::FileError;
 use crate::workspace::files::{DiffLook, diff, edited, replace};
 use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::FileKind;
-use crate::workspace::settings::{Denied, unknown_names};
+use crate::workspace::settings::{Denied, chosen, unknown_names};
 
 /// The text that findings are about.
+#[derive(Default)]
 pub(super) enum ReportText {
     /// The text of a clean file is not needed again.
+    #[default]
     Gone,
     Read(Bytes),
     Fixed(String),
@@ -47,6 +49,7 @@ struct ReadInput<'i> {
 }
 
 /// The outcome for one input.
+#[derive(Default)]
 pub(super) struct CheckedFile {
     pub(super) statements: usize,
     /// The name of the input as shown to the reader.
@@ -93,7 +96,7 @@ impl Run {
             input.must_be_replaceable()?;
         }
         let settings = self.finder.of_text(named.map(PathBuf::as_path));
-        let chosen = arguments.chosen(settings.as_ref().ok().map(|(settings, _)| &**settings));
+        let chosen = chosen(settings.as_ref().ok(), &arguments.extension);
         let kind = FileKind::told(arguments.language, named.map(PathBuf::as_path), chosen);
         // Read errors are reported first.
         let bytes = input.bytes()?;
@@ -245,22 +248,14 @@ impl CheckedFile {
         denied: Vec<Denied>,
     ) -> CheckedFile {
         CheckedFile {
-            statements: 0,
             name,
-            source: ReportText::Gone,
-            diagnostics: Vec::new(),
             path,
-            fixed: 0,
-            fixable: [0, 0],
-            text: None,
-            trouble: None,
             targetless: options.language != Language::Ptx
                 && options.target.is_none()
                 && options.targets.is_empty(),
-            skipped: Vec::new(),
             unknown: unknown_names(options),
             denied,
-            many: None,
+            ..CheckedFile::default()
         }
     }
 }

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use super::binaries::Binaries;
 use super::one::CheckedFile;
 use super::outlet::Outlet;
-use super::totals::{Totals, findings};
+use super::totals::Totals;
 use super::{Arguments, Run};
 use crate::analysis::check_in_order;
+use crate::cli::error::Trouble;
 use crate::cli::progress::for_each;
 use crate::cli::{FAILED, FOUND, Output, errors, trouble};
-use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
+use crate::diagnostic::{Code, Diagnostic, Docs, Severity, counted};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
 use crate::workspace::binary;
@@ -41,15 +42,9 @@ pub(super) struct Session<'a, E> {
 }
 
 impl Run {
-    pub(super) fn run(self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    pub(super) fn run(self, arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
         let (inputs, troubles) = self.inputs(arguments);
-        let outlet = match Outlet::new(arguments, &inputs) {
-            Ok(outlet) => outlet,
-            Err(message) => {
-                trouble(&message);
-                return Ok(FAILED);
-            }
-        };
+        let outlet = Outlet::new(arguments, &inputs)?;
         // Several inputs get a core each, which takes less time in total.
         let alone = inputs.len() == 1;
         let look = out.diff_look();
@@ -92,7 +87,7 @@ impl Run {
                 Err(message) => session.trouble(&message)?,
             }
         }
-        session.finish()
+        Ok(session.finish()?)
     }
 }
 
@@ -250,7 +245,7 @@ impl<E: Write> Session<'_, E> {
             self.out.stream.flush()?;
             match baseline.write(paths()) {
                 Ok(count) if !quiet => {
-                    writeln!(self.errors, "the baseline has {}", findings(count))?;
+                    writeln!(self.errors, "the baseline has {}", counted(count, "finding"))?;
                 }
                 Ok(_) => {}
                 Err(message) => self.trouble(&message)?,
@@ -260,7 +255,7 @@ impl<E: Write> Session<'_, E> {
             writeln!(
                 self.errors,
                 "the baseline has {} not seen in this run; to drop old ones, use --update-baseline",
-                findings(baseline.gone(paths())),
+                counted(baseline.gone(paths()), "finding"),
             )?;
         }
         Ok(())

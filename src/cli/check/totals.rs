@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::Arguments;
 use super::one::CheckedFile;
 use crate::analysis::choose_fix;
-use crate::diagnostic::{Applicability, Code, Diagnostic};
+use crate::diagnostic::{Applicability, Code, Diagnostic, counted};
 use crate::embed::SkipReason;
 use crate::report::{self, Counts, Format};
 use crate::workspace::settings::Denied;
@@ -100,16 +100,11 @@ impl Totals {
         baseline: bool,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let place = format!(
-            "{} video instruction{} of {} file{}",
-            self.statements,
-            plural(self.statements),
-            self.files,
-            plural(self.files),
-        );
+        let statements = counted(self.statements, "video instruction");
+        let place = format!("{statements} of {}", counted(self.files, "file"));
+        let fixed = counted(self.fixed, "finding");
         if arguments.fix_only && !arguments.diff {
-            let fixed = if self.fixed > 0 { findings(self.fixed) } else { "nothing".into() };
+            let fixed = if self.fixed > 0 { fixed.as_str() } else { "nothing" };
             return writeln!(out, "{fixed} fixed in {place}");
         }
         let found = self.counts.summary();
@@ -127,7 +122,7 @@ impl Totals {
                 (false, true) => "suppressed",
                 (true, true) => "would be suppressed",
             };
-            write!(out, "{} {verb}, ", findings(self.fixed))?;
+            write!(out, "{fixed} {verb}, ")?;
         }
         writeln!(out, "{found} in {place}")?;
         let skipped: usize = self.skipped.values().sum();
@@ -137,7 +132,7 @@ impl Totals {
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             let is_asm = !self.skipped.contains_key(&SkipReason::Module);
             let noun = if is_asm { "asm statement" } else { "text" };
-            writeln!(out, "{skipped} {noun}{} not read: {reasons}", plural(skipped))?;
+            writeln!(out, "{} not read: {reasons}", counted(skipped, noun))?;
         }
         if arguments.add_ignore {
             return match self.counts.summary() {
@@ -163,9 +158,4 @@ impl Totals {
             _ => writeln!(out, "{safe} fixable with --fix, {unsafes} more with --unsafe-fixes"),
         }
     }
-}
-
-/// For example `1 finding`.
-pub(super) fn findings(count: usize) -> String {
-    format!("{count} finding{}", if count == 1 { "" } else { "s" })
 }

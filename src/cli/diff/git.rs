@@ -1,13 +1,12 @@
 //! `vptx diff --git`: a diff driver of git.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::source::{Compared, Source};
 use super::{Arguments, human, look};
-use crate::cli::error::CommandError;
-use crate::cli::{FAILED, Output, trouble};
+use crate::cli::Output;
+use crate::cli::error::{CommandError, Trouble};
 use crate::diff::{Comparison, Side};
 use crate::report::visible_path;
 use crate::source::decoded;
@@ -20,7 +19,7 @@ use crate::workspace::input::Input;
 /// stands for a version that does not exist. If there is only a path, the file has merge conflicts.
 ///
 /// A text that is no PTX gets a plain diff: if the driver fails, git stops all work.
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let (path, old, new) = match &arguments.paths[..] {
         [path] => {
             out.write_diff(format!("* Unmerged path {}\n", visible_path(path)).as_bytes())?;
@@ -28,8 +27,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
         [path, old, _, _, new, _, _] | [path, old, _, _, new, _, _, _, _] => (path, old, new),
         _ => {
-            trouble("--git is for git alone, which gives a diff driver 7 or 9 arguments");
-            return Ok(FAILED);
+            let why = "--git is for git alone, which gives a diff driver 7 or 9 arguments";
+            return Err(why.into());
         }
     };
     let new_path = arguments.paths.get(7).unwrap_or(path);
@@ -46,13 +45,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let names = [name("a", path, old), name("b", new_path, new)];
     let labels = names.each_ref().map(|name| visible_path(name));
     let read = |file: &Path| Input::File(file.into()).bytes();
-    let (old, new) = match (read(old), read(new)) {
-        (Ok(old), Ok(new)) => (old, new),
-        (Err(message), _) | (_, Err(message)) => {
-            trouble(&message);
-            return Ok(FAILED);
-        }
-    };
+    let (old, new) = (read(old)?, read(new)?);
     let (old_text, new_text) = (decoded(&old), decoded(&new));
     let look = look(arguments, out.style);
     let compare = || match Comparison::new(&old_text, &new_text, arguments.options()) {

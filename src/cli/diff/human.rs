@@ -6,6 +6,7 @@ use std::fmt::Write;
 use clap::builder::styling::{AnsiColor, Style};
 
 use super::source::Compared;
+use crate::diagnostic::counted;
 use crate::diff::{Change, ChangeKind, Equivalence, Hunk, Line, LineKind, Part, Subject};
 use crate::report::visible;
 use crate::source::Span;
@@ -215,10 +216,7 @@ impl Writer<'_> {
 
     /// Writes a note on where a moved block went, or came from.
     fn moved(&mut self, lines: &[Line]) {
-        let count = match lines.len() {
-            1 => "1 statement".to_string(),
-            count => format!("{count} statements"),
-        };
+        let count = counted(lines.len(), "statement");
         let first = &lines[0];
         let note = match (first.kind, first.old, first.new) {
             (LineKind::MovedAway, _, Some(new)) => {

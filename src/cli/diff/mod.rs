@@ -14,12 +14,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use thiserror::Error;
 
 use self::human::Look;
 use self::sides::{Pair, Text, Texts, pairs};
 use self::source::{Compared, Source};
 use self::totals::{Statistics, Totals};
+use super::error::Trouble;
 use super::progress::for_each_in_order;
 use super::table::Align::{Left, Right};
 use super::{FAILED, FOUND, Output, columns, errors, eval, table, trouble};
@@ -28,7 +28,7 @@ use crate::extract::Limits;
 use crate::report::{FileReport, Style, visible_lines, visible_path};
 use crate::source::decoded;
 use crate::workspace::bug::{Bug, guarded};
-use crate::workspace::input::{FinderError, PtxFinder};
+use crate::workspace::input::PtxFinder;
 use crate::workspace::walk::WalkArguments;
 
 #[derive(Debug, Args)]
@@ -117,31 +117,20 @@ enum DiffFormat {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     if arguments.git {
         return git::run(arguments, out);
     }
     let [old, new] = &arguments.paths[..] else {
-        trouble("name two PTX files, binaries, archives or directories to compare");
-        return Ok(FAILED);
+        return Err("name two PTX files, binaries, archives or directories to compare".into());
     };
     if old == new && old == Path::new("-") {
-        trouble("standard input can be one side only");
-        return Ok(FAILED);
+        return Err("standard input can be one side only".into());
     }
     if old.is_dir() != new.is_dir() {
-        trouble("a directory is compared with another directory");
-        return Ok(FAILED);
+        return Err("a directory is compared with another directory".into());
     }
-    match Run::new(arguments, [old, new], out.style) {
-        Ok(run) => run.run(out),
-        Err(message) => {
-            if let Some(message) = message {
-                trouble(&message);
-            }
-            Ok(FAILED)
-        }
-    }
+    Ok(Run::new(arguments, [old, new], out.style)?.run(out)?)
 }
 
 /// The texts of a run, and how the run prints differences.
@@ -154,24 +143,14 @@ struct Run<'a> {
     failed: bool,
 }
 
-/// Why there is nothing to compare.
-#[derive(Debug, Error)]
-enum NoTexts {
-    #[error(transparent)]
-    Finder(#[from] FinderError),
-    #[error("no PTX found in `{0}`")]
-    NoPtx(String),
-}
-
 impl Run<'_> {
-    /// Finds the texts. If there is nothing to compare, returns the reason, or `None` if all
-    /// reasons were already reported.
+    /// Finds the texts. Fails if there is nothing to compare.
     fn new<'a>(
         arguments: &'a Arguments,
         paths: [&Path; 2],
         style: Style,
-    ) -> Result<Run<'a>, Option<NoTexts>> {
-        let finder = PtxFinder::new(&arguments.walk).map_err(NoTexts::from)?;
+    ) -> Result<Run<'a>, Trouble> {
+        let finder = PtxFinder::new(&arguments.walk)?;
         let mut failed = false;
         let [old, new] = paths.map(|path| {
             let inputs = finder.expand(&[path.into()], |message| {
@@ -184,8 +163,11 @@ impl Run<'_> {
             texts
         });
         for (texts, path) in [(&old, paths[0]), (&new, paths[1])] {
+            if texts.all.is_empty() && failed {
+                return Err(Trouble::Printed(FAILED));
+            }
             if texts.all.is_empty() {
-                return Err((!failed).then(|| NoTexts::NoPtx(visible_path(path))));
+                return Err(format!("no PTX found in `{}`", visible_path(path)).into());
             }
         }
         Ok(Run { arguments, style, look: look(arguments, style), old, new, failed })

@@ -11,6 +11,7 @@ use super::sides::Pair;
 use super::source::Compared;
 use crate::backend::ptx::machine_instructions;
 use crate::check::CheckOptions;
+use crate::diagnostic::counted;
 use crate::diff::{Change, ChangeKind, Comparison, Figures, Side, Subject};
 
 /// What differs, over all texts.
@@ -87,9 +88,8 @@ impl AddAssign<&Totals> for Totals {
 impl fmt::Display for Totals {
     /// `3 of 12 texts differ, 1 only on the new side; 5 functions changed, 1 added: ...`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
         if self.texts != 1 || self.only_old + self.only_new > 0 {
-            write!(f, "{} of {} text{} differ", self.different, self.texts, plural(self.texts))?;
+            write!(f, "{} of {} differ", self.different, counted(self.texts, "text"))?;
             if self.only_old > 0 {
                 write!(f, ", {} only on the old side", self.only_old)?;
             }
@@ -104,22 +104,15 @@ impl fmt::Display for Totals {
             (self.added, "added"),
             (self.removed, "removed"),
         ];
-        let mut parts: Vec<String> = functions
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, verb)| format!("{count} {verb}"))
-            .collect();
-        match parts.first_mut() {
-            Some(first) => {
-                let count = first.split(' ').next().unwrap_or_default().to_string();
-                let noun = if count == "1" { "function" } else { "functions" };
-                *first = first.replacen(&count, &format!("{count} {noun}"), 1);
-                write!(f, "{}", parts.join(", "))?;
-            }
-            None => f.write_str("no function changed")?,
-        }
-        let (added, removed) = (self.statements_added, self.statements_removed);
-        write!(f, ": {added} statement{} added, {removed} removed", plural(added))
+        let changed = functions.into_iter().filter(|(count, _)| *count > 0).enumerate();
+        let parts = changed.map(|(at, (count, verb))| match at {
+            0 => format!("{} {verb}", counted(count, "function")),
+            _ => format!("{count} {verb}"),
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        f.write_str(if parts.is_empty() { "no function changed" } else { &parts })?;
+        let added = counted(self.statements_added, "statement");
+        write!(f, ": {added} added, {} removed", self.statements_removed)
     }
 }
 

@@ -11,148 +11,80 @@ use crate::report::visible_path;
 use crate::workspace::error::reason;
 use crate::workspace::files::{Access, read_text};
 
-/// The options whose value is the next word or stands after `=`, as `--help` of ptxas
+/// The names of the options whose value is the next word or stands after `=`, as `--help` of ptxas
 /// 11.8, 12.9 and 13.5 lists them.
-const WITH_VALUE: &[&str] = &[
-    "--Ofast-compile",
-    "-Ofc",
-    "--allow-expensive-optimizations",
-    "-allow-expensive-optimizations",
-    "--apply-controls",
-    "-apply-controls",
-    "--def-load-cache",
-    "-dlcm",
-    "--def-store-cache",
-    "-dscm",
-    "--device-function-maxrregcount",
-    "-func-maxrregcount",
-    "--device-stack-protector",
-    "-device-stack-protector",
-    "--enable-func-clone-sc",
-    "-enable-func-clone-sc",
-    "--entry",
-    "-e",
-    "--fmad",
-    "-fmad",
-    "--force-load-cache",
-    "-flcm",
-    "--force-store-cache",
-    "-fscm",
-    "--gpu-name",
-    "-arch",
-    "--input-as-string",
-    "-ias",
-    "--machine",
-    "-m",
-    "--maxntid",
-    "-maxntid",
-    "--maxrregcount",
-    "-maxrregcount",
-    "--minnctapersm",
-    "-minnctapersm",
-    "--opt-level",
-    "--options-file",
-    "-optf",
-    "--output-file",
-    "-o",
-    "--position-independent-code",
-    "-pic",
-    "--register-usage-level",
-    "-regUsageLevel",
-    "--sanitize",
-    "-sanitize",
-    "--split-compile",
-    "-split-compile",
-];
+const WITH_VALUE: &str = "\
+--Ofast-compile -Ofc
+--allow-expensive-optimizations -allow-expensive-optimizations
+--apply-controls -apply-controls
+--def-load-cache -dlcm
+--def-store-cache -dscm
+--device-function-maxrregcount -func-maxrregcount
+--device-stack-protector -device-stack-protector
+--enable-func-clone-sc -enable-func-clone-sc
+--entry -e
+--fmad -fmad
+--force-load-cache -flcm
+--force-store-cache -fscm
+--gpu-name -arch
+--input-as-string -ias
+--machine -m
+--maxntid -maxntid
+--maxrregcount -maxrregcount
+--minnctapersm -minnctapersm
+--opt-level
+--options-file -optf
+--output-file -o
+--position-independent-code -pic
+--register-usage-level -regUsageLevel
+--sanitize -sanitize
+--split-compile -split-compile";
 
-/// The options without a value in the next word: `-O` takes its value only in the same word.
-const FLAGS: &[&str] = &[
-    "-O",
-    "--compile-as-tools-patch",
-    "-astoolspatch",
-    "--compile-only",
-    "-c",
-    "--compiler-annotations",
-    "-annotate",
-    "--device-debug",
-    "-g",
-    "--disable-optimizer-constants",
-    "-disable-optimizer-consts",
-    "--disable-warnings",
-    "-w",
-    "--dont-merge-basicblocks",
-    "-no-bb-merge",
-    "--extensible-whole-program",
-    "-ewp",
-    "--g-tensor-memory-access-check",
-    "-g-tmem-access-check",
-    "--generate-line-info",
-    "-lineinfo",
-    "--gno-fabric-access-check",
-    "-gno-fabric-access-check",
-    "--gno-tensor-memory-access-check",
-    "-gno-tmem-access-check",
-    "--help",
-    "-h",
-    "--jobserver",
-    "-jobserver",
-    "--legacy-bar-warp-wide-behavior",
-    "-legacy-bar-warp-wide-behavior",
-    "--list-arch",
-    "-arch-ls",
-    "--list-version",
-    "-version-ls",
-    "--make-errors-visible-at-exit",
-    "-make-errors-visible-at-exit",
-    "--optimize-float-atomics",
-    "-opt-fp-atomics",
-    "--override-directive-values",
-    "-override-directive-values",
-    "--preserve-relocs",
-    "-preserve-relocs",
-    "--return-at-end",
-    "-ret-end",
-    "--sp-bounds-check",
-    "-sp-bounds-check",
-    "--suppress-async-bulk-multicast-advisory-warning",
-    "-suppress-async-bulk-multicast-advisory-warning",
-    "--suppress-debug-info",
-    "-suppress-debug-info",
-    "--suppress-double-demote-warning",
-    "-suppress-double-demote-warning",
-    "--suppress-position-independent-code-warning",
-    "-suppress-position-independent-code-warning",
-    "--suppress-sparse-mma-advisory-info",
-    "-suppress-sparse-mma-advisory-info",
-    "--suppress-stack-size-warning",
-    "-suppress-stack-size-warning",
-    "--verbose",
-    "-v",
-    "--verbose2",
-    "-v2",
-    "--version",
-    "-V",
-    "--warn-on-double-precision-use",
-    "-warn-double-usage",
-    "--warn-on-local-memory-usage",
-    "-warn-lmem-usage",
-    "--warn-on-spills",
-    "-warn-spills",
-    "--warning-as-error",
-    "-Werror",
-];
+/// The names of the options without a value, except `-O`.
+const FLAGS: &str = "\
+--compile-as-tools-patch -astoolspatch
+--compile-only -c
+--compiler-annotations -annotate
+--device-debug -g
+--disable-optimizer-constants -disable-optimizer-consts
+--disable-warnings -w
+--dont-merge-basicblocks -no-bb-merge
+--extensible-whole-program -ewp
+--g-tensor-memory-access-check -g-tmem-access-check
+--generate-line-info -lineinfo
+--gno-fabric-access-check -gno-fabric-access-check
+--gno-tensor-memory-access-check -gno-tmem-access-check
+--help -h
+--jobserver -jobserver
+--legacy-bar-warp-wide-behavior -legacy-bar-warp-wide-behavior
+--list-arch -arch-ls
+--list-version -version-ls
+--make-errors-visible-at-exit -make-errors-visible-at-exit
+--optimize-float-atomics -opt-fp-atomics
+--override-directive-values -override-directive-values
+--preserve-relocs -preserve-relocs
+--return-at-end -ret-end
+--sp-bounds-check -sp-bounds-check
+--suppress-async-bulk-multicast-advisory-warning -suppress-async-bulk-multicast-advisory-warning
+--suppress-debug-info -suppress-debug-info
+--suppress-double-demote-warning -suppress-double-demote-warning
+--suppress-position-independent-code-warning -suppress-position-independent-code-warning
+--suppress-sparse-mma-advisory-info -suppress-sparse-mma-advisory-info
+--suppress-stack-size-warning -suppress-stack-size-warning
+--verbose -v
+--verbose2 -v2
+--version -V
+--warn-on-double-precision-use -warn-double-usage
+--warn-on-local-memory-usage -warn-lmem-usage
+--warn-on-spills -warn-spills
+--warning-as-error -Werror";
 
 /// The flags with which ptxas only prints an answer, without reading a module.
-const QUESTIONS: &[&str] = &[
-    "--help",
-    "-h",
-    "--list-arch",
-    "-arch-ls",
-    "--list-version",
-    "-version-ls",
-    "--version",
-    "-V",
-];
+const QUESTIONS: &str = "\
+--help -h
+--list-arch -arch-ls
+--list-version -version-ls
+--version -V";
 
 /// The most options files that are read: an options file may name itself.
 const MANY: usize = 100;
@@ -195,11 +127,11 @@ impl CommandLine {
                 found.all.push(word);
                 continue;
             };
-            found.is_question |= QUESTIONS.contains(&name);
+            found.is_question |= is_in(QUESTIONS, name);
             found.for_debugger |= matches!(name, "-g" | "--device-debug");
             let is_alone = end == word.len();
             let next = match rest.front() {
-                Some(_) if is_alone && WITH_VALUE.contains(&name) => rest.pop_front(),
+                Some(_) if is_alone && is_in(WITH_VALUE, name) => rest.pop_front(),
                 // An option that is not listed may have a value. So the next word does not count as
                 // a module.
                 Some(next) if is_alone && !is_flag(name) && Name::of(next).is_none() => {
@@ -258,7 +190,11 @@ impl Name<'_> {
 /// Whether an option never takes the next word as its value: the option is a flag, or its value
 /// follows its letter (`-O3`, `-m64`).
 fn is_flag(name: &str) -> bool {
-    FLAGS.contains(&name) || name.starts_with("-O") || name.starts_with("-m")
+    is_in(FLAGS, name) || name.starts_with("-O") || name.starts_with("-m")
+}
+
+fn is_in(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|it| it == name)
 }
 
 /// Why an options file is not read.

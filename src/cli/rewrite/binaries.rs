@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::super::{FAILED, Output, errors, trouble};
 use super::{Arguments, NewText, Notice, Trouble, rewrite};
+use crate::diagnostic::counted;
 use crate::extract::{Image, Limits, Member, walk};
 use crate::report::FileReport;
 use crate::source::decoded;
@@ -105,11 +106,11 @@ impl Texts<'_, '_> {
     /// `3 PTX texts written, 1 of them rewritten: 30 → 12 machine instructions`
     fn summary(&self) -> String {
         let &Texts { written, rewritten, before, after, .. } = self;
-        let texts = if written == 1 { "text" } else { "texts" };
+        let texts = counted(written, "PTX text");
         let costs = match before {
             0 => String::new(),
             _ => format!(": {before} → {after} machine instructions"),
         };
-        format!("{written} PTX {texts} written, {rewritten} of them rewritten{costs}")
+        format!("{texts} written, {rewritten} of them rewritten{costs}")
     }
 }

@@ -13,6 +13,7 @@ use super::package::Package;
 use crate::analysis::read_module;
 use crate::backend::ptx::machine_instructions;
 use crate::check::CheckOptions;
+use crate::diagnostic::counted;
 use crate::hash::Map;
 use crate::report::visible;
 use crate::video::{Agreement, Instruction, Operation, Semantics};
@@ -188,10 +189,6 @@ impl Total {
         self.errors += row.errors;
         self.figures += &row.figures;
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Total {

@@ -11,11 +11,12 @@ mod rust;
 mod zig;
 
 use super::constants::Constants;
-use super::scan::{Form, Literal, SkipReason, Skipped, table};
+use super::scan::{Form, Literal, SkipReason, Skipped};
 use super::template::{Roles, decode};
 use super::{AsmOperand, Convention};
 use crate::hash::Set;
 use crate::source::Span;
+use crate::syntax::lexer::table;
 
 /// The language around PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -561,12 +562,10 @@ impl<'s> Lexer<'s> {
     fn literal(&mut self, start: usize) -> Run {
         self.pos = start;
         if self.is_line_string() {
-            let (body, rest) = (start + 2, self.rest());
+            let rest = self.rest();
             self.pos += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let end = self.pos - usize::from(self.bytes[..self.pos].ends_with(b"\r"));
-            let span = Span::new(start as u32, end as u32);
-            let body = Span::new(body as u32, end as u32);
-            let literal = Literal { span, body, form: Form::Raw, joined_by_line: false };
+            let literal = Literal::new(start, start + 2..end, end, Form::Raw);
             return Run { literals: vec![literal], computed: false };
         }
         let quote = start
@@ -616,12 +615,7 @@ impl<'s> Lexer<'s> {
         }
         let end = at + length + hashes;
         self.pos = end;
-        let literal = Literal {
-            span: Span::new(start as u32, end as u32),
-            body: Span::new(body as u32, at as u32),
-            form,
-            joined_by_line: false,
-        };
+        let literal = Literal::new(start, body..at, end, form);
         let computed = is_computed || (self.syntax.is_computed)(form, &self.bytes[body..at]);
         Run { literals: vec![literal], computed }
     }

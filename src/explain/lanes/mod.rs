@@ -30,18 +30,9 @@ pub(crate) use text::parts;
 /// # Ok::<(), vptx::ParseInstructionError>(())
 /// ```
 pub fn svg(instruction: &Instruction, words: Option<[u32; 3]>, semantics: &[Semantics]) -> String {
-    let mut programs: Vec<(Vec<Semantics>, Program)> = Vec::new();
-    for &own in semantics {
-        let program = instruction.lower(own);
-        match programs.iter_mut().find(|(_, other)| *other == program) {
-            Some((names, _)) => names.push(own),
-            None => programs.push((vec![own], program)),
-        }
-    }
-    let pictures = programs.iter().map(|(names, program)| {
-        let names = names.iter().map(|it| it.text()).collect::<Vec<_>>().join(", ");
-        (names, Picture::of(instruction, program, words))
-    });
+    let meanings = instruction.meanings(semantics).into_iter();
+    let pictures =
+        meanings.map(|(names, program)| (names, Picture::of(instruction, &program, words)));
     svg::draw(&instruction.to_string(), &pictures.collect::<Vec<_>>())
 }
 

@@ -44,25 +44,13 @@ pub struct NormalOptions {
 }
 
 impl NormalOptions {
-    /// These options with names kept or replaced.
-    #[must_use]
-    pub fn with_keep_names(mut self, keep: bool) -> NormalOptions {
-        self.keep_names = keep;
-        self
-    }
-
-    /// These options with comments kept or left out.
-    #[must_use]
-    pub fn with_keep_comments(mut self, keep: bool) -> NormalOptions {
-        self.keep_comments = keep;
-        self
-    }
-
-    /// These options with debug data kept or left out.
-    #[must_use]
-    pub fn with_keep_debug(mut self, keep: bool) -> NormalOptions {
-        self.keep_debug = keep;
-        self
+    setters! { NormalOptions:
+        /// These options with names kept or replaced.
+        with_keep_names(keep: bool) keep_names;
+        /// These options with comments kept or left out.
+        with_keep_comments(keep: bool) keep_comments;
+        /// These options with debug data kept or left out.
+        with_keep_debug(keep: bool) keep_debug;
     }
 }
 

@@ -7,7 +7,7 @@ use super::reading::{Globals, Reading};
 use super::renaming::Renaming;
 use super::{FloatType, NormalOptions, number};
 use crate::names::Use;
-use crate::source::Span;
+use crate::source::{Span, mark_len};
 use crate::syntax::lexer::comments;
 use crate::syntax::{DirectiveKind, Statement, StatementKind, Token, TokenKind};
 
@@ -38,8 +38,7 @@ impl<'g, 's> Plain<'g, 's> {
 
     pub(super) fn text(&self) -> String {
         let tree = &self.reading.tree;
-        let has_mark = tree.source().starts_with('\u{feff}');
-        let end = if has_mark { '\u{feff}'.len_utf8() } else { 0 };
+        let end = mark_len(tree.source().as_bytes());
         let mut writing = Writing {
             plain: self,
             source: tree.source(),

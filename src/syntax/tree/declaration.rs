@@ -10,18 +10,14 @@ use super::instruction::{Operands, Role, names, without_semicolon};
 use super::{Operand, Statement, Statements};
 use crate::source::Span;
 
+shown! { Declaration DeclaredName Parameter }
+
 /// A declaration of registers, variables or opaque objects, of one type each.
 #[derive(Clone, Copy)]
 pub struct Declaration<'t> {
     source: &'t str,
     /// Without the `;`.
     tokens: &'t [Token],
-}
-
-impl std::fmt::Debug for Declaration<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        super::debug(f, "Declaration", self.source, self.tokens)
-    }
 }
 
 /// A name in a [`Declaration`], or a parameter of a function.
@@ -31,12 +27,6 @@ pub struct DeclaredName<'t> {
     /// From the name to before the `,`.
     tokens: &'t [Token],
     kind: SymbolKind<'t>,
-}
-
-impl std::fmt::Debug for DeclaredName<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        super::debug(f, "DeclaredName", self.source, self.tokens)
-    }
 }
 
 impl<'t> Declaration<'t> {
@@ -255,12 +245,6 @@ pub(super) fn groups(source: &str, head: &[Token]) -> impl Iterator<Item = Range
 pub struct Parameter<'t> {
     source: &'t str,
     tokens: &'t [Token],
-}
-
-impl std::fmt::Debug for Parameter<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        super::debug(f, "Parameter", self.source, self.tokens)
-    }
 }
 
 impl<'t> Function<'t> {

@@ -6,18 +6,14 @@ use super::instruction::{Operands, Role, names, without_semicolon};
 use crate::isa::{PtxVersion, Target};
 use crate::source::Span;
 
+shown! { Directive }
+
 /// A directive that declares nothing.
 #[derive(Clone, Copy)]
 pub struct Directive<'t> {
     source: &'t str,
     tokens: &'t [Token],
     kind: DirectiveKind,
-}
-
-impl std::fmt::Debug for Directive<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        super::debug(f, "Directive", self.source, self.tokens)
-    }
 }
 
 /// The kinds of directive.

@@ -11,6 +11,8 @@ use super::super::lexer::{DOT, IDENT, NUMBER, Token, TokenKind};
 use super::grammar::word;
 use crate::source::Span;
 
+shown! { Instruction Operand }
+
 /// The number of bytes that is added to a name; the error if the number has no value.
 pub type Offset = Option<Result<Constant, ConstantError>>;
 
@@ -22,12 +24,6 @@ pub struct Instruction<'t> {
     tokens: &'t [Token],
     /// The index of the mnemonic among the tokens.
     opcode: usize,
-}
-
-impl std::fmt::Debug for Instruction<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        super::debug(f, "Instruction", self.source, self.tokens)
-    }
 }
 
 /// A guard predicate: `@p` or `@!p`.
@@ -131,12 +127,6 @@ pub struct Operand<'t> {
     role: Role,
     /// How many brackets stand around the operand.
     depth: u8,
-}
-
-impl std::fmt::Debug for Operand<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        super::debug(f, "Operand", self.source, self.tokens)
-    }
 }
 
 /// Where an operand stands, which decides what it may be.

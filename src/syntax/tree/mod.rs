@@ -30,6 +30,17 @@
 //! An error never hides the rest: reading continues at the next statement, and text that is no
 //! statement of PTX becomes [`StatementKind::Error`], which holds its bytes.
 
+/// Implements `Debug` for views of tokens.
+macro_rules! shown {
+    ($($view:ident)*) => {$(
+        impl std::fmt::Debug for $view<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                super::debug(f, stringify!($view), self.source, self.tokens)
+            }
+        }
+    )*};
+}
+
 mod declaration;
 mod directive;
 mod grammar;

@@ -11,9 +11,7 @@ use super::{
     Declaration, DirectiveKind, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind,
     Tree,
 };
-use crate::source::{MAX_LEN, Span};
-
-const BYTE_ORDER_MARK: char = '\u{feff}';
+use crate::source::{MAX_LEN, Span, mark_len};
 
 /// Reads a text. Function bodies that do not touch the part are read as empty blocks.
 pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
@@ -186,8 +184,8 @@ impl<'t> Parser<'t> {
     }
 
     fn byte_order_mark(&mut self) {
-        if self.source.starts_with(BYTE_ORDER_MARK) {
-            self.lexer.pos = BYTE_ORDER_MARK.len_utf8();
+        self.lexer.pos = mark_len(self.source.as_bytes());
+        if self.lexer.pos > 0 {
             self.error(ErrorKind::ByteOrderMark, Span::new(0, self.lexer.pos as u32));
         }
     }

@@ -414,7 +414,7 @@ impl<'t> Walker<'t, '_> {
                 walker.leaf(LeafKind::Keyword);
             });
         }
-        self.keywords_before(end_of(function.head()));
+        self.keywords_before(function.statement().head_span().end);
     }
 
     /// The tokens of a header that stand before an offset.
@@ -428,10 +428,6 @@ impl<'t> Walker<'t, '_> {
             }
         }
     }
-}
-
-fn end_of(tokens: &[Token]) -> u32 {
-    tokens.last().map_or(0, |token| token.span().end)
 }
 
 impl Statement<'_> {
