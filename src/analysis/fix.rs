@@ -417,6 +417,14 @@ mod tests {
         assert_eq!(places, [0, 3, 4]);
     }
 
+    /// An insertion counts what stands at its place.
+    #[test]
+    fn an_empty_span_counts_one_byte() {
+        let places = [3, 5, 5, 6];
+        assert_eq!(count(&places, Span::at(5)), 2);
+        assert_eq!(count(&places, Span::new(3, 6)), 3);
+    }
+
     #[test]
     fn spans_move_with_edits() {
         let edits =

@@ -34,7 +34,7 @@ fn mnemonic(opcode: &str) -> Option<Mnemonic> {
 /// The video instructions that an opcode may have been meant to be, all equally near.
 pub(super) fn mnemonics(opcode: &str) -> Vec<Mnemonic> {
     // The longest mnemonic has nine characters.
-    if opcode.len() > 12 || is_vote(opcode) {
+    if opcode.len() > 12 {
         return Vec::new();
     }
     let lower = opcode.to_ascii_lowercase();
@@ -228,6 +228,7 @@ mod tests {
             ("vmad2", Mnemonic::Vmad),
             ("vshl2", Mnemonic::Vshl),
             ("vabsdif4", Mnemonic::Vabsdiff4),
+            ("vabdif4", Mnemonic::Vabsdiff4),
         ] {
             assert_eq!(mnemonics(typed), [meant], "{typed}");
         }

@@ -427,3 +427,34 @@ fn columns() -> usize {
         .or_else(|| io::stdout().is_terminal().then(terminal).flatten())
         .unwrap_or(80)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An output without a reader.
+    struct Closed {
+        writes: usize,
+    }
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            self.writes += 1;
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.write(b"").map(drop)
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_to_a_closed_output() {
+        let mut stream = Stream::new(Closed { writes: 0 });
+        for _ in 0..3 {
+            stream.write_all(b"text").expect("this is no error");
+            stream.flush().expect("this is no error");
+        }
+        assert_eq!(stream.inner.writes, 1);
+    }
+}

@@ -287,9 +287,7 @@ impl Sides<'_, '_> {
                 continue;
             }
             for (old, new) in self.old.holes(old).iter().zip(self.new.holes(new)) {
-                if !self.old.name(*old).is_global && !self.new.name(*new).is_global {
-                    *votes.entry((*old, *new)).or_default() += 1;
-                }
+                *votes.entry((*old, *new)).or_default() += 1;
             }
         }
         let differ = |(old, new)| self.old.name_text(old) != self.new.name_text(new);

@@ -119,7 +119,7 @@ pub struct Symbol {
     /// The function or block that declares the symbol. Parameters belong to their function.
     pub scope: ScopeId,
     /// Whether other modules see the symbol: a function or a variable that is `.visible`,
-    /// `.extern`, `.weak` or `.common`, or a texture, sampler or surface.
+    /// `.extern`, `.weak` or `.common`, or a texture, sampler or surface, also as a parameter.
     pub is_exported: bool,
     /// Whether the symbol is defined in another module: all its declarations are `.extern`.
     pub is_extern: bool,

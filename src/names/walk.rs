@@ -12,7 +12,7 @@ use crate::syntax::{
 };
 
 /// The words of a declaration that make a variable known to other modules. ptxas exports all
-/// textures, samplers and surfaces.
+/// textures, samplers and surfaces, also those that are parameters.
 const EXPORTS: [&str; 8] =
     [".visible", ".extern", ".weak", ".common", ".texref", ".samplerref", ".surfref", ".tex"];
 
@@ -309,6 +309,7 @@ impl<'t> Walker<'t> {
             let symbol = &mut self.names.symbols[id.index()];
             symbol.declaration = space.unwrap_or(span).to(span);
             (symbol.space, symbol.ty) = (space, ty);
+            symbol.is_exported = parameter.ty().is_some_and(|ty| EXPORTS.contains(&ty));
             for used in name.names() {
                 self.name(used);
             }

@@ -59,6 +59,14 @@ fn letters(text: &[u8]) -> u128 {
 mod tests {
     use super::*;
 
+    /// Of a longer word, more can be wrong.
+    #[test]
+    fn the_limit_depends_on_the_length() {
+        let find = |word| nearest(word, ["a", "abcd", "abcde"].into_iter());
+        assert_eq!([find("abxye"), find("abcx")], [Some("abcde"), Some("abcd")]);
+        assert_eq!([find("abxyz"), find("xbdc"), find("b")], [None; 3]);
+    }
+
     /// What is passed over early has too many edits.
     #[test]
     fn distances_within_the_limit_are_those_without_one() {

@@ -255,7 +255,8 @@ pub(super) fn starts_declaration(directive: &str) -> bool {
 }
 
 /// Directives that are also modifiers of opcodes.
-const ALSO_MODIFIERS: [&str; 6] = [".const", ".global", ".local", ".param", ".shared", ".weak"];
+const ALSO_MODIFIERS: [&str; 7] =
+    [".alias", ".const", ".global", ".local", ".param", ".shared", ".weak"];
 
 /// Whether a dotted word starts a directive wherever it stands: no opcode has such a modifier.
 pub(super) fn starts_directive(word: &str) -> bool {

@@ -253,7 +253,7 @@ fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
 fn names_function(rest: &[u8]) -> bool {
     let name = rest.trim_ascii_start();
     let end = name_end(name, 0);
-    end > 0 && name.len() < rest.len() && matches!(next(&name[end..]), Some(b'(' | b'<'))
+    end > 0 && matches!(next(&name[end..]), Some(b'(' | b'<'))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,7 +62,7 @@ impl Drop for Listed {
 pub(crate) struct Temporary {
     // The file must be removed before its name leaves the list, so this field comes first.
     file: NamedTempFile,
-    listed: Listed,
+    _listed: Listed,
 }
 
 impl Temporary {
@@ -86,7 +85,7 @@ impl Temporary {
             let path = file.path().to_path_buf();
             Ok((file, path))
         })?;
-        Ok(Temporary { file, listed })
+        Ok(Temporary { file, _listed: listed })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -109,12 +108,9 @@ impl Temporary {
     }
 
     /// Keeps the file where it is, and returns its path.
-    pub(crate) fn keep(self) -> PathBuf {
-        let Temporary { mut file, listed } = self;
-        file.disable_cleanup(true);
-        let path = file.path().to_path_buf();
-        mem::drop(listed);
-        path
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.file.disable_cleanup(true);
+        self.file.path().to_path_buf()
     }
 }
 

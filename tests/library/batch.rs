@@ -263,6 +263,14 @@ fn lanes_of_the_first_source_stay_in_place() {
     assert_eq!(instruction.lower(Semantics::Manual).kernels(), 2);
 }
 
+/// One kernel collects the lanes of two words, and one adds them to the others.
+#[test]
+fn lanes_of_two_words_are_collected() {
+    let text = "vadd4.u32.u32.u32 d, a.b7531, b, c;";
+    let instruction: Instruction = text.parse().expect("legal");
+    assert_eq!(instruction.lower(Semantics::Manual).kernels(), 2);
+}
+
 /// The kernel of a scaled product loads the parts of its sources, so nothing else extracts them.
 #[test]
 fn scaled_products_of_parts_take_one_kernel() {
@@ -316,6 +324,20 @@ fn sums_are_halved_as_they_are() {
         assert_eq!(d, [0, 1, 2, 3, 4].map(|at| (a[at] + b[at] + more) / 2), "{program}");
         assert!(program.kernels() > 0, "{program}");
     }
+}
+
+/// No instruction clamps a sum of more than 63 bits to a byte, but a program may.
+#[test]
+fn a_wide_sum_is_clamped_to_any_range() {
+    let mut builder = ProgramBuilder::new();
+    let [x, y, z] = Input::ALL.map(|input| builder.input(input));
+    let product = builder.push(Op::Mul(x, y)).expect("a product");
+    let sum = builder.push(Op::Add(product, z)).expect("a sum");
+    let clamped = builder.push(Op::Clamp(sum, Range::bits(8, false))).expect("a byte");
+    let program = builder.finish(clamped).expect("a word");
+    let mut d = [0; 4];
+    program.eval_batch(&[0, 3, 16, u32::MAX], &[9, 5, 16, u32::MAX], &[7, 4, 0, 1], &mut d);
+    assert_eq!((program.kernels(), d), (1, [7, 19, 255, 255]), "{program}");
 }
 
 /// As a signed number of 33 bits, a sum of 2^32 is negative.

@@ -1235,6 +1235,21 @@ fn removed_statements_have_the_new_names_of_variables() {
     assert_eq!(texts, expected);
 }
 
+/// A register may have the name of the mnemonic. Only the register gets a new name.
+#[test]
+fn removed_statements_have_their_mnemonics() {
+    let text = |name: &str, more: u32| {
+        kernel(&format!(
+            ".reg .b32 {name};\nmov.u32 {name}, 7;\nadd.u32 {name}, {name}, {more};\n\
+             st.global.u32 [{name}], {name};"
+        ))
+    };
+    let changes = differences(&text("add", 1), &text("sum", 2));
+    let texts: Vec<_> = lines(&changes).filter(|it| it.kind != LineKind::Same).collect();
+    let texts: Vec<&str> = texts.iter().map(|line| &*line.text).collect();
+    assert_eq!(texts, ["add.u32 sum, sum, 1;", "add.u32 sum, sum, 2;"]);
+}
+
 // ----------------------------------------------------------------- functions
 
 fn function(name: &str, body: &str) -> String {
@@ -1412,6 +1427,11 @@ fn modules_differ_outside_of_functions() {
         (&[("8.0", "8.1")], &["-.version 8.0", "+.version 8.1"]),
         (&[("sm_90", "sm_80")], &["-.target sm_90", "+.target sm_80"]),
         (&[("_size 64", "_size 32")], &["-.address_size 64", "+.address_size 32"]),
+        // What replaces a directive stands below it.
+        (
+            &[("8.0", "8.1"), ("sm_90", "sm_80")],
+            &["-.version 8.0", "+.version 8.1", "-.target sm_90", "+.target sm_80"],
+        ),
         (&[("= 5", "= 6")], &["-.global .u32 inner = 5;", "+.global .u32 inner = 6;"]),
         (
             &[("{1, 2}", "{1, 3}")],

@@ -330,6 +330,7 @@ fn comments_stay_where_they_belong() {
         ("L: // a\nret;", "L: // a\nret;\n"),
         ("L :\nret;", "L:\nret;\n"),
         ("add.u32 a, // x\nb,c;", "add.u32 a, // x\n    b, c;\n"),
+        (".visible // x\n.func f() {}", ".visible // x\n    .func f()\n{\n}\n"),
         ("add.u32 a,\n // x\nb,c // y\n;", "add.u32 a,\n    // x\n    b, c // y\n    ;\n"),
         (
             ".entry k( // none\n)\n// why\n.maxntid 1\n{}",
@@ -364,6 +365,15 @@ fn comments_stay_where_they_belong() {
         assert_eq!(formatted(before), after, "{before}");
         laws(before, before, &FormatOptions::default());
     }
+}
+
+/// Also beside a number that fills more than a line.
+#[test]
+fn comments_stay_beside_long_numbers() {
+    let number = "0".repeat(120);
+    let text = format!(".global .u32 t[] = {{\n    1,\n    {number}, // long\n    2\n}};\n");
+    assert_eq!(formatted(&text), text);
+    laws("a long number", &text, &FormatOptions::default());
 }
 
 /// Wherever the line is broken.
@@ -951,6 +961,9 @@ fn lines_that_a_suppression_is_about_stay_together() {
         laws(&text, &text, &FormatOptions::default());
         same_findings(&text, &FormatOptions::default());
     }
+    // Of several blank lines, one is left.
+    let text = format!("vadd.u32.u32.u32.sat d,\n\n\n\na, a; {one} // vptx: ignore[V501]\n");
+    assert_eq!(formatted(&text), text.replace("\n\n\n\n", "\n\n"));
     // A line with one statement and a comment is laid out as usual, and so is a line without a
     // comment.
     let text = format!("{two} // vptx: ignore[V501]\n{one} {one}\n");

@@ -69,6 +69,14 @@ fn each_text_counts_once() {
     let source = format!("{VADD}VADD(adx, d, a, b); VADD(adx, x, y, z); VADD(ady, d, a, b);");
     let (count, findings) = check_counted(&source, &options());
     assert_eq!((count, findings.len()), (2, 2));
+    // An `asm` in an argument is read where it stands.
+    let source = format!(
+        "#define ASM asm\n\
+         #define TWO(x) ASM(\"vmin.u32.u32 %0, %1, %2;\" {OPERANDS}); x\n\
+         TWO(asm(\"vadd.u32.u32 %0, %1, %2;\" {OPERANDS}))"
+    );
+    let (count, findings) = check_counted(&source, &options());
+    assert_eq!((count, findings.len()), (2, 2));
 }
 
 #[test]
@@ -172,6 +180,7 @@ fn what_is_empty_separates_and_joins_words() {
         ("u E id()id(32)", "u 32"),
         ("id(u)id()32", "u32"),
         ("id(u)id(32)", "u32"),
+        ("E E id(u)id(32)", "u32"),
         // An empty operand joins nothing, and leaves the word before it alone.
         ("after(,32)", "u 32"),
         // A macro without parameters takes no argument.

@@ -123,6 +123,33 @@ fn floats_have_one_spelling() {
     options.keep_comments = true;
     let form = normalize(&mixed, &options).expect("it is PTX");
     assert!(form.contains("/* a */"), "{form}");
+    assert_eq!(normalize("ret;//", &options).expect("it is PTX"), "ret; //\n");
+}
+
+/// To ptxas, textures, samplers and surfaces belong to the module, also as parameters.
+#[test]
+fn parameters_that_the_module_knows_keep_their_names() {
+    let form = normal(
+        ".version 8.0\n.target sm_75, texmode_independent\n.address_size 64\n\
+         .entry k(.param .texref a, .param .u64 b)\n{\n.reg .b32 r;\ntxq.width.b32 r, [a];\n}\n\
+         .entry l(.param .samplerref param_1, .param .surfref d, .param .u64 e)\n{\nret;\n}\n",
+    );
+    let k = "(.param .texref a, .param .u64 param_1_)";
+    let l = "(.param .samplerref param_1, .param .surfref d, .param .u64 param_1_)";
+    assert!(form.contains(k) && form.contains(l) && form.contains("[a]"), "{form}");
+}
+
+/// A name without a declaration stays, and no variable gets this name.
+#[test]
+fn unknown_names_stay() {
+    let form = normal(
+        ".version 8.0\n.target sm_90\n.global .u32 x;\n\
+         .func f(.param .b32 p)\n{\n.reg .u32 r;\nld.param.u32 r, [p];\nld.u32 r, [x];\n}\n\
+         .func g()\n{\n.reg .u32 r;\nld.u32 r, [p];\nld.u32 r, [global_1];\n}\n",
+    );
+    assert!(form.contains("[p]") && form.contains("[global_1]"), "{form}");
+    assert!(form.contains("(.param .b32 param_1)"), "{form}");
+    assert!(!form.contains(".global .u32 global_1;"), "{form}");
 }
 
 /// For ptxas, a pragma belongs to the last label before it, used or not.

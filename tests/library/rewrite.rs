@@ -402,6 +402,15 @@ fn requirement_is_that_of_the_newest_line() {
     }
 }
 
+/// Also where the sum is clamped.
+#[test]
+fn a_product_and_a_sum_are_one_instruction() {
+    let instruction: Instruction = "vmad.u32.u32.u32.sat d, a.h0, b.h0, c;".parse().expect("legal");
+    let all = candidates(&instruction, Semantics::Manual, Gate::ANY);
+    let mut lines = all.iter().flat_map(|(_, sequence)| sequence.lines());
+    assert!(lines.any(|line| line.opcode == Opcode::Mad), "{all:?}");
+}
+
 /// `prmt` ignores further digits, so a text with such digits would mislead.
 #[test]
 fn selectors_of_bytes_have_four_digits() {
@@ -416,6 +425,23 @@ fn selectors_of_bytes_have_four_digits() {
         }
     }
     assert!(count > 1000, "{count}");
+}
+
+/// GPUs before `sm_70` execute scalar instructions. These stay, also where results depend on the
+/// release of ptxas.
+#[test]
+fn what_the_gpu_executes_stays() {
+    let is_rewritten = |target: &str| {
+        let text = format!(
+            ".version 6.0\n.target {target}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n\
+             vadd.u32.u32.u32 d.h1, a, b, c;\n}}\n"
+        );
+        let (module, _) = parse(&text);
+        let options = RewriteOptions::default().with_semantics(Semantics::Ptxas12);
+        rewrite(&module, &options).expect("a target").text() != text
+    };
+    let found = ["sm_52", "sm_61", "sm_62", "sm_70"].map(is_rewritten);
+    assert_eq!(found, [false, false, false, true]);
 }
 
 /// Inputs for which results were wrong. The solver found them; random inputs rarely do.
@@ -477,12 +503,18 @@ fn registers_are_those_of_the_most_particular_declaration() {
     }
 }
 
-/// ptxas accepts no integer instruction on `.f16x2` registers, so these are copied.
+/// ptxas accepts no integer instruction on `.f16x2` registers, and no `add.s16x2` on `.u32`
+/// registers, so these are copied.
 #[test]
-fn packed_registers_are_copied() {
-    for instruction in ["vavrg4.u32.u32.u32 h, h, h, h;", "vadd.u32.u32.u32.sat h, h.b1, h.b2;"] {
+fn registers_of_other_types_are_copied() {
+    for (ty, instruction, is_copied) in [
+        ("f16x2", "vavrg4.u32.u32.u32 h, h, h, h;", true),
+        ("f16x2", "vadd.u32.u32.u32.sat h, h.b1, h.b2;", true),
+        ("u32", "vadd2.u32.u32.u32 h, h, h, h;", true),
+        ("u32", "vadd.u32.u32.u32.sat h, h.b1, h.b2;", false),
+    ] {
         let text = format!(
-            ".version 8.0\n.target sm_90\n.func f()\n{{\n.reg .f16x2 h;\n{instruction}\n}}\n"
+            ".version 8.0\n.target sm_90\n.func f()\n{{\n.reg .{ty} h;\n{instruction}\n}}\n"
         );
         let (module, _) = vptx::parse(&text);
         let options = vptx::RewriteOptions::default().with_all(true);
@@ -494,7 +526,7 @@ fn packed_registers_are_copied() {
         let mut uses: Vec<&str> =
             done.lines().filter(has_h).filter_map(|it| it.split_whitespace().next()).collect();
         uses.dedup();
-        assert_eq!(uses, [".reg", "mov.b32"], "{done}");
+        assert_eq!(uses == [".reg", "mov.b32"], is_copied, "{done}");
     }
 }
 

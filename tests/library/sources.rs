@@ -866,6 +866,8 @@ fn operands_are_those_of_the_constraints() {
         list,
         [(None, "in(reg32)", false), (Some("b"), "inout(reg64)", true), (None, "const", false),]
     );
+    let places = asm.operands.iter().map(|it| it.span.text(source));
+    assert_eq!(places.collect::<Vec<_>>(), ["in(reg32)", "inout(reg64)", "const"]);
     assert_eq!(asm.unknown_operands().map(|(name, _)| name).collect::<Vec<_>>(), ["{c}"]);
 }
 

@@ -631,6 +631,7 @@ fn errors_are_all_found_where_they_are() {
         ("ret; }", &[("StrayBrace", "}")]),
         (".entry k() { { ret;", &[("UnclosedBrace", "{"), ("UnclosedBrace", "{")]),
         (".entry k() { ret;\n.entry l() { ret; }", &[("UnclosedBrace", "{")]),
+        (".entry k() { ret 5 6;", &[("UnclosedBrace", "{"), ("Unexpected", "6")]),
         ("ret; /* x", &[("UnclosedComment", "/*")]),
         (".pragma \"x", &[("UnclosedString", "\"")]),
         ("\u{feff}ret;", &[("ByteOrderMark", "\u{feff}")]),

@@ -403,7 +403,11 @@ fn explain_knows_modifiers_selectors_and_masks() {
     }
     for (word, said) in [
         (".h10", "On `a` or `b`: lane 1 is a.h1, lane 0 is a.h0.\n"),
-        (".h10", "This is the default selector of `a`."),
+        (
+            ".h10",
+            "This is the default selector of `a`.\n\nInstructions that take it:\n\n    \
+             vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2\n    vset2\n\n",
+        ),
         (".h10", "On `d`: all lanes are written"),
         (".b0426", "lane 3 is a.b0, lane 2 is b.b0, lane 1 is a.b2, lane 0 is b.b2.\n"),
         (".b310", "On `d`: lanes 3, 1, 0. Only these lanes are written"),

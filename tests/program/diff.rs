@@ -93,6 +93,17 @@ fn both_texts_stand_side_by_side() {
     insta::assert_snapshot!(run.transcript());
 }
 
+/// Nobody reads longer lines.
+#[test]
+fn lines_side_by_side_have_1000_columns_at_most() {
+    let of = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vptx"));
+        command.args(["diff", "-y", BEFORE, AFTER]).env("COLUMNS", columns);
+        command.output().expect("the program starts").stdout
+    };
+    assert!(of("1000") == of("100000") && of("900") != of("1000"));
+}
+
 #[test]
 fn colours_mark_the_words_that_differ() {
     let folder = Folder::new("diff-colours");

@@ -181,6 +181,13 @@ fn fmt_writes_the_same() {
             let again = vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
             assert_eq!((again.status, again.stderr.as_str()), (0, "1 file unchanged\n"));
             assert_eq!(written(), before, "a formatted file is not written");
+            // A file with a second name is overwritten.
+            let second = folder.0.join("b.ptx");
+            fs::hard_link(&path, &second).unwrap();
+            fs::write(&path, &text).unwrap();
+            assert_eq!(vptx_in(&folder.0, &["fmt", "a.ptx"], b"").status, 0);
+            assert!(fs::read(&path).unwrap() == law.as_bytes());
+            fs::remove_file(second).unwrap();
         }
     }
 }

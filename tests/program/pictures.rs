@@ -42,6 +42,14 @@ fn lanes_are_drawn_as_printed() {
     assert_is_drawn("lanes.svg", &vptx(&arguments, "").stdout);
 }
 
+/// A word without lanes has its value inside, and only there.
+#[test]
+fn a_value_is_drawn_once() {
+    let text = "vadd.u32.u32.u32 d, a, b;";
+    let picture = vptx(&["eval", text, "a=0x12345678", "b=2", "--format", "svg"], "").stdout;
+    assert_eq!(picture.matches("0x12345678").count(), 1, "{picture}");
+}
+
 /// The picture is the output of a command in the book.
 #[test]
 fn blocks_are_drawn_as_printed() {

@@ -514,8 +514,13 @@ fn the_semantics_is_that_of_the_real_ptxas() {
             let report = place.reports("report").pop().expect("a report");
             (report["semantics"].as_str().expect("a name").to_owned(), place.text())
         };
-        assert_eq!(run("a.ptx", "").0, new, "{release}");
-        assert!(!place.path("real/asked").exists(), "{release}");
+        // This `.h1` is part of a source.
+        let part = MODULE.replace("add.s32 d, a, b;", "vadd.s32.s32.s32 d, a.h1, b;");
+        place.0.write("part.ptx", part);
+        for file in ["a.ptx", "part.ptx"] {
+            assert_eq!(run(file, "").0, new, "{release}");
+            assert!(!place.path("real/asked").exists(), "{file}: {release}");
+        }
         let (semantics, own) = run("merge.ptx", "");
         assert_eq!(semantics, wanted, "{release}");
         assert!(place.path("real/asked").exists(), "{release}");

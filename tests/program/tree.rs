@@ -201,6 +201,14 @@ fn what_is_not_there_is_told() {
 }
 
 #[test]
+fn directives_of_a_function_are_parts_of_it() {
+    let run = vptx(&["tree", "-"], ".entry k() .maxntid 4 { ret; }");
+    let directive = "\n    function-directive 11..21\n      keyword 11..19 .maxntid\n      \
+                     number 20..21 4\n    block ";
+    assert!(run.stdout.contains(directive), "{}", run.stdout);
+}
+
+#[test]
 fn errors_of_syntax_follow_the_tree() {
     let run = vptx(&["tree", "-"], "add.s32 a b;");
     insta::assert_snapshot!(run.transcript(), @r"

@@ -211,10 +211,10 @@ fn load(values: &mut Values<'_>, group: &[Value], ty: Type) {
 mod tests {
     use super::*;
 
-    /// The vector sum is added to `c`.
+    /// The vector sum is added to `c`, and its lanes are computed from lanes.
     #[test]
-    fn sums_that_start_with_another_word_are_no_vectors() {
-        let is_vector = |start: &str| {
+    fn sums_of_other_values_are_no_vectors() {
+        let is_vector = |start: &str, [low, high]: [&str; 2]| {
             let text = format!(
                 "extract:
                    %0: 0..4294967295 = a
@@ -225,8 +225,8 @@ mod tests {
                    %5: 0..65535 = u16 %1[0]
                    %6: 0..65535 = u16 %1[16]
                  compute:
-                   %7: 0..65535 = absdiff %3, %5
-                   %8: 0..65535 = absdiff %4, %6
+                   %7: 0..65535 = min %3, {low}
+                   %8: 0..65535 = min %4, {high}
                    %9: 0..4295032830 = add {start}, %7
                    %10: 0..4295098365 = add %9, %8
                  write:
@@ -235,7 +235,8 @@ mod tests {
             let program: Program = text.parse().expect("a program");
             body(&program, Architecture::X86_64).is_some()
         };
-        assert!(is_vector("%2"));
-        assert!(!is_vector("%0"));
+        assert!(is_vector("%2", ["%5", "%6"]));
+        assert!(!is_vector("%0", ["%5", "%6"]));
+        assert!(!is_vector("%2", ["%1", "%1"]));
     }
 }

@@ -167,7 +167,7 @@ impl<'p> Values<'p> {
                 let taken = self.bits(Range::bits((low + width).min(127), false));
                 let from = if low == 0 { taken } else { taken.max(self.bits(self.range(&x))) };
                 let mut text = self.at(&x, from);
-                if low > 0 {
+                if low != 0 {
                     let by = self.ty(from).splat(low.into());
                     text = self.body.binary("lshr", self.ty(from), &text, &by);
                 }

@@ -183,3 +183,15 @@ fn short(text: &str) -> String {
     let end = if start.len() < text.len() { "…" } else { "" };
     format!("{}{end}", visible(&start))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Ways;
+
+    /// So their lines do not cross.
+    #[test]
+    fn of_branches_to_one_block_the_shortest_is_nearest() {
+        let ways = Ways::of(vec![(9, 1), (3, 1), (6, 1)]);
+        assert_eq!(ways.branches, [(3, 1, 0), (6, 1, 1), (9, 1, 2)]);
+    }
+}

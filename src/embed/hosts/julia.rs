@@ -61,8 +61,8 @@ fn is_computed(form: Form, body: &[u8]) -> bool {
         if found {
             return true;
         }
+        // A string goes on behind a backslash and the byte after it.
         at += n + if body[at + n] == b'\\' { 2 } else { 1 };
-        at = at.min(body.len());
     }
     false
 }

@@ -115,13 +115,12 @@ impl<'s> Reading<'s> {
         match symbol.kind {
             // ptxas sorts tables of functions by name.
             SymbolKind::Function => true,
-            SymbolKind::Variable => symbol.is_exported,
+            SymbolKind::Variable | SymbolKind::Parameter => symbol.is_exported,
             // Ranges of vectors, and registers outside of functions, are rare.
             SymbolKind::Register => {
                 symbol.is_global() || symbol.plain_ty.is_none() && symbol.count.is_some()
             }
             SymbolKind::Label => symbol.is_global() && !self.functions.is_empty(),
-            SymbolKind::Parameter => false,
         }
     }
 }
