@@ -111,6 +111,8 @@ impl NumberedRange {
 struct Open<'t> {
     scope: ScopeId,
     labels: Vec<(&'t str, SymbolId)>,
+    /// The functions that are declared in a body. They are known after it, too.
+    prototypes: Vec<(&'t str, Span)>,
     /// For names declared one by one: the lowest number at the end, by the part before it.
     lowest: Map<&'t str, Lowest>,
     /// The indices of uses that may name a later label.
@@ -130,7 +132,13 @@ struct Lowest {
 
 impl Open<'_> {
     fn new(scope: ScopeId) -> Self {
-        Open { scope, labels: Vec::new(), lowest: Map::default(), waiting: Map::default() }
+        Open {
+            scope,
+            labels: Vec::new(),
+            prototypes: Vec::new(),
+            lowest: Map::default(),
+            waiting: Map::default(),
+        }
     }
 }
 
@@ -338,6 +346,7 @@ impl<'t> Walker<'t> {
         }
         let is_double = self.is_double(text);
         self.bind(text, DeclaredKind::Function, name);
+        self.prototype(text, name);
         self.declare(SymbolKind::Function, name, is_double)
     }
 
@@ -396,6 +405,19 @@ impl<'t> Walker<'t> {
         }
         self.context.close();
         self.forget();
+        for (name, span) in own.prototypes {
+            if self.resolve(name).is_none() {
+                self.bind(name, DeclaredKind::Function, span);
+            }
+            self.prototype(name, span);
+        }
+    }
+
+    /// Remembers a function that is declared in a body.
+    fn prototype(&mut self, name: &'t str, span: Span) {
+        if self.open.len() > 1 {
+            self.innermost().prototypes.push((name, span));
+        }
     }
 
     /// Forgets the meanings that were looked up.
@@ -406,9 +428,15 @@ impl<'t> Walker<'t> {
 
     fn label(&mut self, span: Span) {
         let name = span.text(self.source);
+        // A label of debug data may have the name of a variable or function.
+        let is_debug = self.open.len() == 1;
         // ptxas lets a label have the name of a register of a range.
-        let is_double = self.in_scope(name).is_some_and(|it| it.count.is_none());
-        self.bind(name, DeclaredKind::Label, span);
+        let known = self.in_scope(name).filter(|it| it.count.is_none()).map(|it| it.kind);
+        let is_other = known.is_some_and(|it| is_debug && it != SymbolKind::Label);
+        let is_double = known.is_some_and(|it| it != SymbolKind::Function) && !is_other;
+        if !is_other {
+            self.bind(name, DeclaredKind::Label, span);
+        }
         let id = self.declare(SymbolKind::Label, span, is_double);
         self.innermost().labels.push((name, id));
     }
@@ -428,9 +456,15 @@ impl<'t> Walker<'t> {
         })
     }
 
-    /// Whether the innermost scope has the name already.
+    /// Whether the innermost scope has the name already. Functions belong to the module, wherever
+    /// they are declared, and labels of debug data have names of their own.
     fn is_double(&mut self, name: &str) -> bool {
-        self.in_scope(name).is_some()
+        let in_body = self.open.len() > 1;
+        self.in_scope(name).is_some_and(|it| match it.kind {
+            SymbolKind::Function => !in_body,
+            SymbolKind::Label => in_body,
+            _ => true,
+        })
     }
 
     /// The symbol that a name means if the innermost scope declares it.

@@ -394,6 +394,35 @@ fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
     found.map(|(code, text)| (code, text.to_string())).collect()
 }
 
+/// A function belongs to the module, wherever it is declared, so a body may give its name to a
+/// register or a label. A label of a section has a name of its own. As in ptxas 11.8 and 13.5.
+#[test]
+fn functions_and_labels_of_sections_have_scopes_of_their_own() {
+    let options = CheckOptions::default()
+        .with_every_module(true)
+        .with_rules(RuleSet::NONE.with(Code::UndeclaredName).with(Code::SecondDeclaration));
+    let module = |text: &str| format!(".version 7.8\n.target sm_90\n.address_size 64\n{text}\n");
+    for (text, expected) in [
+        (".func f() { .func g(); ret; } .func h() { call g; ret; } .func g() { ret; }", None),
+        (".func f() { { .func g(); } call g; ret; } .func g() { ret; }", None),
+        (".func f() { .func g(); ret; } .global .u64 t = g; .func g() { ret; }", None),
+        (".func f() { .func g(); .reg .u32 g; mov.u32 g, 1; } .func g() { ret; }", None),
+        (".func f() { { .func g(); } .reg .u32 g; mov.u32 g, 1; } .func g() { ret; }", None),
+        (".func f() { .reg .u32 g; { .func g(); } mov.u32 g, 1; } .func g() { ret; }", None),
+        (".func f() { .func g(); g: ret; } .func g() { ret; }", None),
+        (".func f() { .reg .u32 g; .func g(); ret; }", Some("g")),
+        (".func f() { { .global .u32 a; } ld.global.u32 a, [a]; }", Some("a")),
+        (".section .debug_str { a: .b8 1 } .global .u32 a; .func f() { ret; }", None),
+        (".global .u32 a; .section .debug_str { a: .b8 1 } .func a2() { ret; }", None),
+        (".section .debug_str { f: .b8 1 } .func f() { ret; }", None),
+        (".section .debug_str { a: .b8 1 } .section .debug_x { a: .b8 1 }", Some("a")),
+    ] {
+        let text = module(text);
+        let found = check(&text, &options);
+        assert_eq!(found.first().map(|it| it.span.text(&text)), expected, "{text}");
+    }
+}
+
 #[test]
 fn asm_has_outputs_on_all_paths() {
     let output = vec![(Code::AsmOutputUnwritten, "\"=r\"".to_string())];
