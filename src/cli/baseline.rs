@@ -242,6 +242,9 @@ impl Baseline {
         };
         let kept = known.iter().filter(|((path, ..), _)| {
             // Findings of files that were not read stay, unless the file is gone.
+            if self.may_exist(path) {
+                return !paths.contains(path);
+            }
             !is_within(path, |file| paths.contains(file))
                 && is_within(path, |file| self.may_exist(file))
         });

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use self::package::Packages;
-use self::row::{Place, Row, SurveyLine, Total, Trouble};
+use self::row::{Place, Row, SurveyLine, Total, UnreadText};
 use super::progress::for_each_in_order;
 use super::{FAILED, Output, error, json_line, trouble};
 use crate::analysis::unreadable;
@@ -193,6 +193,9 @@ impl Subject<'_> {
     }
 
     fn error(&self, member: &Member, error: &impl Display) -> SurveyLine {
-        SurveyLine::Error(Trouble { place: self.place(member, None), message: error.to_string() })
+        SurveyLine::Error(UnreadText {
+            place: self.place(member, None),
+            message: error.to_string(),
+        })
     }
 }

@@ -171,7 +171,7 @@ fn says(
     let read = refill(&template, &asm.spelling, &asm.names, placeholder);
     let expected =
         [&asm.text[start..span.start as usize], replacement, &asm.text[span.end as usize..end]];
-    read.is_some_and(|read| read == expected.concat())
+    read.is_some_and(|read| read == expected.concat() && asm.spelling.has_unique_names(&read))
 }
 
 /// Literals, and the text made of them.

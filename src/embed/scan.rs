@@ -535,7 +535,8 @@ impl<'s> Cursor<'s> {
         let is_number = |byte: u8| is_name(byte) || byte == b'.';
         let word = before.iter().rev().take_while(|&&byte| is_number(byte)).count();
         let start = at - word;
-        let number = self.bytes[start].is_ascii_digit() || start == self.separated;
+        let first = before[start..].iter().find(|&&byte| byte != b'.');
+        let number = first.is_some_and(u8::is_ascii_digit) || start == self.separated;
         let separator = number && self.bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
         if separator {
             self.separated = at + 1;

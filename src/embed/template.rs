@@ -620,9 +620,18 @@ impl Unique {
             return Unique::default();
         };
         // Digits that are nowhere else, so that they can be spelled again.
-        let mut numbers = (7_654_321_u32..).map(|number| number.to_string());
-        let number = numbers.find(|number| !template.contains(number)).unwrap_or_default();
+        let is_number = |it: &&[u8]| it.iter().all(u8::is_ascii_digit);
+        let taken: HashSet<&[u8]> = template.as_bytes().windows(7).filter(is_number).collect();
+        let mut numbers = (7_654_321_u32..10_000_000).map(|number| number.to_string());
+        let number = numbers.find(|number| !taken.contains(number.as_bytes())).unwrap_or_default();
         Unique { number, spelling: part.span.text(template).to_owned() }
+    }
+
+    /// Whether the number is only in names, where it does not matter which number it is.
+    fn is_in_names(&self, text: &[u8]) -> bool {
+        let number = self.number.as_bytes();
+        let mut all = memchr::memmem::find_iter(text, number);
+        number.is_empty() || all.all(|at| at > 0 && is_word(text[at - 1]))
     }
 }
 
@@ -650,6 +659,11 @@ impl Spelling {
             Some((number, spelling)) => out.replace(number, spelling),
             None => out,
         }
+    }
+
+    /// Whether numbers such as `%=` are only in names.
+    pub(super) fn has_unique_names(&self, text: &str) -> bool {
+        self.unique.is_in_names(text.as_bytes())
     }
 
     pub(super) fn unique(&self) -> Option<(&str, &str)> {
@@ -784,9 +798,9 @@ pub(super) fn expand<'a>(
         (mapped, starts) = place(&placeholders);
     }
 
-    let (mut unknown_at, mut joins_number) = (Vec::new(), false);
-    let has_numbers = operands.iter().any(AsmOperand::is_number);
+    let has_numbers = operands.iter().any(AsmOperand::is_number) || !unique.number.is_empty();
     let code = if has_numbers { without_comments(&mapped.text) } else { Vec::new() };
+    let (mut unknown_at, mut joins_number) = (Vec::new(), !unique.is_in_names(&code));
     // References come in order, so each bracket is read once.
     let (mut read, mut is_open) = (0, false);
     let mut is_address = |span: Span| {

@@ -110,8 +110,9 @@ impl NameAt<'_> {
     }
 
     /// The text of the declaration. For a function, this is the header.
-    pub(super) fn declared(&self) -> Option<&str> {
-        Some(self.symbol()?.declaration.text(self.text()))
+    pub(super) fn declared(&self) -> Option<String> {
+        let text = self.symbol()?.declaration.text(self.text());
+        Some(self.asm.as_ref().map_or_else(|| text.into(), |asm| asm.spelled(text)))
     }
 
     /// All places of the name, in order. For a name that is not declared, only the place asked for.

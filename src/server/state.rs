@@ -56,6 +56,9 @@ pub struct Server {
     cancelled: HashSet<RequestId>,
     /// Warnings that the user has seen.
     warned: BTreeSet<String>,
+    /// The errors that settings have, and those that they had before they were read again.
+    failing: BTreeSet<String>,
+    failed: BTreeSet<String>,
     /// Messages that go out together with the answer.
     beside: Vec<Message>,
     requests: i32,
@@ -342,6 +345,7 @@ impl Server {
     /// Reads settings and headers again, and drops findings made with the old ones.
     fn reload(&mut self) {
         self.headers = HeaderFiles::default();
+        self.failed = mem::take(&mut self.failing);
         let finder = Finder::new(self.options.config.as_deref(), false);
         if let Err(error) = &finder {
             self.show_once(error);
@@ -377,8 +381,11 @@ impl Server {
         }
     }
 
+    /// Shows an error of the settings, unless the settings had it before they were read again.
     fn show_once(&mut self, error: &impl Display) {
-        if self.warned.insert(error.to_string()) {
+        let text = error.to_string();
+        let is_known = self.failed.contains(&text);
+        if self.failing.insert(text) && !is_known {
             self.show(error);
         }
     }

@@ -202,7 +202,10 @@ fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
     // The last ending is dropped, as cuobjdump does.
     let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
     // `k.ptx.gz` is `k.ptx`.
-    let stem = stem.strip_suffix(".ptx").filter(|_| image.is_file).unwrap_or(stem);
+    let stem = match stem.rsplit_once('.') {
+        Some((stem, "ptx" | "PTX")) if image.is_file && !stem.is_empty() => stem,
+        _ => stem,
+    };
     let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
     let ending = if image.is_file { "ptx".into() } else { image.name() };
     file.push(format!("{}.{ending}", plain(stem)));

@@ -153,9 +153,9 @@ pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Re
     uninterrupted(|| new.name(path))
 }
 
-/// Puts contents at a path. If it is a link, its target is replaced or created. What cannot be
-/// replaced is written to: a device, a pipe, and what standard output or standard error writes to,
-/// as with `/dev/stdout`.
+/// Puts contents at a path. If it is a link, its target is replaced. What cannot be replaced is
+/// written to: a device, a pipe, and what standard output or standard error writes to, as with
+/// `/dev/stdout`.
 pub(crate) fn put_at(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(file) = stream_of(path) {

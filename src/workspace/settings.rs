@@ -510,11 +510,12 @@ fn read(file: &Path, access: Access) -> SettingsResult {
 /// The pattern as a line of a .gitignore file in a folder, in which `./` and whole paths have no
 /// meaning. `None` if it is outside the folder.
 pub(crate) fn line_of<'p>(pattern: &'p str, folder: &Path) -> Option<Cow<'p, str>> {
-    let within = folder.to_str().and_then(|folder| pattern.strip_prefix(folder));
-    match (within, pattern.strip_prefix("./")) {
-        (Some(rest), _) if rest.starts_with('/') => Some(rest.into()),
-        (_, Some(rest)) => Some(format!("/{rest}").into()),
-        _ => (!pattern.starts_with("../")).then(|| pattern.into()),
+    let (again, path) = pattern.strip_prefix('!').map_or(("", pattern), |path| ("!", path));
+    let within = folder.to_str().and_then(|folder| path.strip_prefix(folder));
+    match (within, path.strip_prefix("./")) {
+        (Some(rest), _) if rest.starts_with('/') => Some(format!("{again}{rest}").into()),
+        (_, Some(rest)) => Some(format!("{again}/{rest}").into()),
+        _ => (path != ".." && !path.starts_with("../")).then(|| pattern.into()),
     }
 }
 

@@ -728,7 +728,7 @@ fn fixes_do_what_they_do_in_plain_ptx() {
 
 #[test]
 fn statements_that_are_not_read_are_counted() {
-    use SkipReason::{Computed, Directive, Disabled, Macro, Malformed};
+    use SkipReason::{Computed, Directive, Disabled, Macro, Malformed, Pasted};
     let python = |source: &str| skips(source, Language::Python);
     let call =
         |text: &str| format!("tl.inline_asm_elementwise({text}, \"=r,r\", [x], t, True, 1)\n");
@@ -794,6 +794,12 @@ fn statements_that_are_not_read_are_counted() {
     let raw = |text: &str| format!("@asmcall(raw\"{text} vadd4 $0;\", \"=r\", UInt32)");
     assert_eq!(skips(&raw(r#"// \" x"#), Language::Julia), [Computed]);
     assert_eq!(skips(&raw(r"/* \ */"), Language::Julia), []);
+    // The number that the compiler writes is not known, except where it is a part of a name.
+    let unique = |text: &str| {
+        skips(&format!("asm(\"vadd4 {text};\" : \"=r\"(d) : \"r\"(a));"), Language::Cuda)
+    };
+    assert_eq!(unique("%0, %1, %="), [Pasted]);
+    assert_eq!(unique("%0, t%=, %1 /* %= */"), []);
     // A quote that is a character starts no string.
     let asm = "asm!(\"vadd4 {};\", in(reg32) a);";
     let characters = format!("let q = ['\"', '\\'', b'\"'];\n{asm}");
@@ -822,6 +828,7 @@ fn statements_that_are_not_read_are_counted() {
         "int n = 1'000'000;",
         "int n = 0xb'a;",
         "float f = 0x1.f'0p3;",
+        "float f = .5'0;",
     ] {
         let asm = "asm(\"vadd4 %0;\" : \"=r\"(d));";
         assert!(!told(asm, Language::Cuda).is_empty());

@@ -1807,6 +1807,8 @@ fn excluded_folders_that_are_named_are_read() {
     assert_eq!(codes(&concise(&folder, &["sub"]).stdout), ["V104"]);
     folder.write("vptx.toml", "[check]\nexclude = ['./sub/']\n");
     assert_eq!(concise(&folder, &[]).stdout, "");
+    folder.write("vptx.toml", "[check]\nexclude = ['sub', '!./sub/a.ptx']\n");
+    assert_eq!(codes(&concise(&folder, &[]).stdout), ["V104"]);
 }
 
 /// Patterns start from the folder that has the settings, also if these are a link to a file of
@@ -1832,7 +1834,7 @@ fn a_report_for_standard_output_replaces_no_file() {
     for (redirected, path) in [(">>log", "/dev/stdout"), (">>log 2>&1 >/dev/null", "/dev/stderr")] {
         folder.write("log", "before\n");
         let script = format!(
-            "({program} check --format concise -o {path} a.ptx; {program} lower --emit ir -o \
+            "('{program}' check --format concise -o {path} a.ptx; '{program}' lower --emit ir -o \
              {path} 'vadd.u32.u32.u32 d, a, b;'; echo after >>log) {redirected}"
         );
         let status = Command::new("sh").args(["-c", &script]).current_dir(&folder.0).status();

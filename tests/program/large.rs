@@ -187,6 +187,8 @@ fn fmt_writes_the_same() {
             fs::write(&path, &text).unwrap();
             assert_eq!(vptx_in(&folder.0, &["fmt", "a.ptx"], b"").status, 0);
             assert!(fs::read(&path).unwrap() == law.as_bytes());
+            #[cfg(unix)]
+            assert!(fs::read(&second).unwrap() == law.as_bytes());
             fs::remove_file(second).unwrap();
         }
     }

@@ -447,7 +447,8 @@ mod dlpack {
         };
         let shape: Vec<usize> =
             numbers(tensor.shape).map(|size| usize::try_from(size).unwrap_or(0)).collect();
-        let address = tensor.data as usize + tensor.offset as usize;
+        let offset = if tensor.data.is_null() { 0 } else { tensor.offset as usize };
+        let address = tensor.data as usize + offset;
         if tensor.strides.is_null() {
             return Ok(View::contiguous(address, shape));
         }

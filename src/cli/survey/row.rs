@@ -23,7 +23,7 @@ use crate::video::{Agreement, Instruction, Operation, Semantics};
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum SurveyLine {
     Image(Row),
-    Error(Trouble),
+    Error(UnreadText),
 }
 
 /// Where a text or an error is.
@@ -62,13 +62,13 @@ impl std::ops::Deref for Row {
 
 /// Something that could not be read.
 #[derive(Serialize)]
-pub(super) struct Trouble {
+pub(super) struct UnreadText {
     #[serde(flatten)]
     pub(super) place: Place,
     pub(super) message: String,
 }
 
-impl Trouble {
+impl UnreadText {
     pub(super) fn sentence(&self) -> String {
         format!("cannot read `{}`: {}", self.place.path, visible(&self.message))
     }

@@ -994,15 +994,19 @@ impl<'s> Lexer<'s> {
     }
 }
 
+/// Keywords of Python that an expression may follow.
+const KEYWORDS: [&[u8]; 16] = [
+    b"and", b"assert", b"await", b"elif", b"else", b"from", b"if", b"in", b"is", b"lambda", b"not",
+    b"or", b"raise", b"return", b"while", b"yield",
+];
+
 /// Whether a parenthesis after this code groups: it calls nothing.
 fn is_operator_or_keyword(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let word = before.iter().rev().take_while(|&&byte| is_name(byte)).count();
     match &before[before.len() - word..] {
         b"" => !matches!(before.last(), Some(b')' | b']' | b'!' | b'"' | b'\'')),
-        word => {
-            [&b"return"[..], b"in", b"and", b"or", b"not", b"if", b"else", b"yield"].contains(&word)
-        }
+        word => KEYWORDS.contains(&word),
     }
 }
 

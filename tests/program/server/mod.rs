@@ -121,6 +121,13 @@ fn settings_are_read_again() {
     let format = json!({ "textDocument": { "uri": uri }, "options": { "tabSize": 4, "insertSpaces": true } });
     let refused = client.response("textDocument/formatting", &format);
     assert!(refused["error"]["message"].as_str().unwrap().contains("integer `1`"), "{refused}");
+    // The same mistake is told again.
+    for text in ["[check]\n", "[check]\nignore = 1\n"] {
+        fs::write(folder.0.join("vptx.toml"), text).unwrap();
+        client.tell("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+    }
+    let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
+    assert!(message.contains("integer `1`"), "{message}");
     assert_eq!(client.end(), 0);
     fs::remove_file(folder.0.join("vptx.toml")).unwrap();
 
