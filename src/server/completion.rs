@@ -379,9 +379,13 @@ fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> O
     let is_part = offers.len() > MOST;
     offers.truncate(MOST);
     // Editors may have closed a bracket that was typed.
-    let closing = source[offset as usize..].chars().next().filter(|it| matches!(it, ']' | '}'));
-    let is_closed = |closing: char| offers.iter().all(|offer| offer.text.ends_with(closing));
-    let end = offset + u32::from(!offers.is_empty() && closing.is_some_and(is_closed));
+    let rest = &source[offset as usize..];
+    let is_closed = [('[', ']'), ('{', '}')].into_iter().any(|(open, close)| {
+        word.contains(open)
+            && rest.starts_with(close)
+            && offers.iter().all(|offer| offer.text.ends_with(close))
+    });
+    let end = offset + u32::from(is_closed);
     let typed = Span::new(offset - word.len() as u32, end);
     Some(Completion { typed, offers, is_part })
 }
@@ -628,6 +632,7 @@ mod tests {
         let triton = |text: &str| format!("tl.inline_asm_elementwise({text}, \"=r,r\", [x], t, 1)");
         let julia = |text: &str| format!("@asmcall({text}, \"=r,r\", UInt32, Tuple{{UInt32}}, a)");
         let c = |text: &str| format!("asm({text} : \"=r\"(x) : \"r\"(y));");
+        let rust = |text: &str| format!("asm!(\"{text}\", out(reg32) x, in(reg32) y);");
         let zig = "asm volatile (\n  \\\\mov.b32 %[d], 0;\n  \\\\vadd.u32.u32.u32 %[d], %[x¦];\n  : \
                    [d] \"=r\" (-> u32) : [x] \"r\" (y));";
         for (language, source, typed, offers) in [
@@ -647,11 +652,12 @@ mod tests {
             (Language::Julia, julia(r#"raw"vadd.u32.u32.u32 $0, ¦;""#), "", vec!["$0", "$1"]),
             // The editor has closed the bracket.
             (Language::Zig, zig.into(), "%[x]", vec!["%[x]"]),
+            (Language::Rust, rust("{{ vadd.u32.u32.u32 {0}, {¦}; }}"), "{}", vec!["{0}", "{1}"]),
+            // This brace ends a block.
+            (Language::Rust, rust("{{ vadd.u32.u32.u32 {0}, ¦}}"), "", vec!["{0}", "{1}"]),
         ] {
-            let closed = match typed.strip_suffix(']') {
-                Some(open) => format!("{open}¦]"),
-                None => format!("{typed}¦"),
-            };
+            let open = typed.trim_end_matches([']', '}']);
+            let closed = format!("{open}¦{}", &typed[open.len()..]);
             let expected: Vec<String> =
                 offers.iter().map(|it| source.replace(&closed, it)).collect();
             assert_eq!(completed(&source, language), expected, "{source}");

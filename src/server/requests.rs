@@ -296,8 +296,8 @@ impl Server {
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
             found.extend(actions::rewriting(text, &check, asked.start));
         }
-        // All fixes take as long as many checks. An editor asks for all kinds on its own whenever the
-        // cursor moves.
+        // All fixes take as long as many checks, and an editor asks for all kinds on its own
+        // whenever the cursor moves.
         let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::Automatic);
         if wanted(&fix_all_kind()) && !(is_automatic && params.context.only.is_none()) {
             found.extend(actions::fix_all(text, &check));

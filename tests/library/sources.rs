@@ -980,9 +980,9 @@ fn fixes_are_written_as_the_source_writes() {
             "f('asm(\"vadd.s32.s32.s32.sat %0, %0, %0;\\\\n\" : \"+r\"(d));')\n",
         ),
         (
-            "asm(\"{.reg .s32 t0, t%=; vadd.sat.s32.s32.s32 t%=, t0, %1;}\" : \"=r\"(d) : \"r\"(a));",
+            "asm(\"{.reg .s32 t0,t%=; vadd.sat.s32.s32.s32 t%=, t0, %1;}\" : \"=r\"(d) : \"r\"(a));",
             Language::Cuda,
-            "asm(\"{.reg .s32 t0, t%=; vadd.s32.s32.s32.sat t%=, t0, %1;}\" : \"=r\"(d) : \"r\"(a));",
+            "asm(\"{.reg .s32 t0,t%=; vadd.s32.s32.s32.sat t%=, t0, %1;}\" : \"=r\"(d) : \"r\"(a));",
         ),
         (
             "unsafe { asm!(\"vadd.sat.s32.s32.s32 {}, {}, {0};\", out(reg32) d, in(reg32) a) }",

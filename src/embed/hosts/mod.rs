@@ -958,7 +958,7 @@ impl<'s> Lexer<'s> {
         let mut before = &self.bytes[..start];
         while self.peek() == Some(b')')
             && let Some(outer) = before.trim_ascii_end().strip_suffix(b"(")
-            && is_operator_or_keyword(outer)
+            && groups_after(outer)
         {
             before = outer;
             self.pos += 1;
@@ -1001,7 +1001,7 @@ const KEYWORDS: [&[u8]; 16] = [
 ];
 
 /// Whether a parenthesis after this code groups: it calls nothing.
-fn is_operator_or_keyword(before: &[u8]) -> bool {
+fn groups_after(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let word = before.iter().rev().take_while(|&&byte| is_name(byte)).count();
     match &before[before.len() - word..] {

@@ -118,7 +118,8 @@ fn settings_are_read_again() {
     assert!(message.contains("invalid type: integer `1`"), "{message}");
     assert!(codes(&client.published(&uri)).contains(&"V401".to_string()));
     // The defaults may be other than what the settings ask for, so the text is not formatted.
-    let format = json!({ "textDocument": { "uri": uri }, "options": { "tabSize": 4, "insertSpaces": true } });
+    let options = json!({ "tabSize": 4, "insertSpaces": true });
+    let format = json!({ "textDocument": { "uri": uri }, "options": options });
     let refused = client.response("textDocument/formatting", &format);
     assert!(refused["error"]["message"].as_str().unwrap().contains("integer `1`"), "{refused}");
     // The same mistake is told again.
