@@ -28,7 +28,7 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
             1 => "no path leads to this instruction".to_string(),
             count => format!("no path leads to these {count} instructions"),
         };
-        // Statements side by side go together: each has the blanks around it.
+        // Statements side by side are one edit: each by itself would take the blanks between them.
         let mut spans: Vec<Span> = Vec::new();
         for span in statements.iter().map(|it| it.span()) {
             let blank = |it: &&mut Span| {

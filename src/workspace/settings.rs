@@ -507,8 +507,8 @@ fn read(file: &Path, access: Access) -> SettingsResult {
         .map_err(|wrong| SettingsError::Wrong { file: visible_path(file), wrong })
 }
 
-/// The pattern as a line of a .gitignore file in a folder, in which `./` and whole paths have no
-/// meaning. `None` if it is outside the folder.
+/// The pattern as a line of a .gitignore file in a folder: such files know neither `./` nor
+/// absolute paths. `None` if the pattern is outside the folder.
 pub(crate) fn line_of<'p>(pattern: &'p str, folder: &Path) -> Option<Cow<'p, str>> {
     let (again, path) = pattern.strip_prefix('!').map_or(("", pattern), |path| ("!", path));
     let within = folder.to_str().and_then(|folder| path.strip_prefix(folder));
