@@ -42,7 +42,7 @@ pub(super) enum CommandError {
     Header(#[from] HeaderError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A sentence, as about arguments that do not go together.
+    /// A sentence, such as one about arguments that do not go together.
     #[error("{0}")]
     Said(String),
     /// The file for a report is also an input.

@@ -13,8 +13,9 @@ use clap::{Args, ValueEnum};
 
 use self::package::Packages;
 use self::row::{Place, Row, SurveyLine, Total, UnreadText};
+use super::error::Trouble;
 use super::progress::for_each_in_order;
-use super::{FAILED, Output, error, json_line, trouble};
+use super::{FAILED, Output, json_line, trouble};
 use crate::analysis::unreadable;
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
@@ -74,7 +75,7 @@ enum SurveyFormat {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, error::Trouble> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     Ok(Survey::new(arguments)?.run(out)?)
 }
 

@@ -171,7 +171,8 @@ fn says(
     let read = refill(&template, &asm.spelling, &asm.names, placeholder);
     let expected =
         [&asm.text[start..span.start as usize], replacement, &asm.text[span.end as usize..end]];
-    read.is_some_and(|read| read == expected.concat() && asm.spelling.has_unique_names(&read))
+    let is_named = |read: &str| asm.unique().is_none_or(|it| it.is_in_names(read.as_bytes()));
+    read.is_some_and(|read| read == expected.concat() && is_named(&read))
 }
 
 /// Literals, and the text made of them.

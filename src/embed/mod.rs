@@ -61,6 +61,7 @@ use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_str
 pub(crate) use scan::{Directive, Piece, code_start, directives, pieces, splice};
 pub use scan::{SkipReason, Skipped};
 pub(crate) use strings::{StringModule, modules};
+pub(crate) use template::Unique;
 use template::{
     Expanded, Mapped, Mode, OperandNames, Roles, SourceMap, Spelling, Unknown, decode, expand,
 };
@@ -1087,9 +1088,8 @@ impl<'s> Asm<'s> {
         self.spelling.spell(text)
     }
 
-    /// The number in the text that stands for one that each copy of the `asm` has for itself, and
-    /// the word for it, such as `%=`.
-    pub(crate) fn unique(&self) -> Option<(&str, &str)> {
+    /// The number that each copy of the `asm` has for itself, if the template has one.
+    pub(crate) fn unique(&self) -> Option<&Unique> {
         self.spelling.unique()
     }
 

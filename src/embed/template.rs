@@ -557,7 +557,7 @@ fn digits_end(bytes: &[u8], at: usize) -> usize {
 fn fill<'a>(
     template: &Mapped,
     parts: &[Replacement],
-    unique: &str,
+    unique: Option<&Unique>,
     placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<(Mapped, Vec<u32>)> {
     let mut filled = Mapped::default();
@@ -585,7 +585,7 @@ fn fill<'a>(
                 }
             }
             ReplacementKind::Reference(index) => filled.text.push_str(placeholder(index)?),
-            ReplacementKind::Unique => filled.text.push_str(unique),
+            ReplacementKind::Unique => filled.text.push_str(&unique?.number),
             ReplacementKind::Nothing => {}
         }
         filled.map.replace(filled.text.len() as u32 - start, template.map.source(span));
@@ -603,35 +603,34 @@ pub(super) struct Spelling {
     operands: usize,
     /// Whether the sigil of other words is written twice.
     twice: bool,
-    unique: Unique,
+    unique: Option<Unique>,
 }
 
-/// What the template writes for a number that only this statement has, such as `%=`, and the number
-/// in its place. Both are empty if the template has none.
-#[derive(Clone, Debug, Default)]
-struct Unique {
-    number: String,
-    spelling: String,
+/// A number that only this statement has.
+#[derive(Clone, Debug)]
+pub(crate) struct Unique {
+    /// The number in the text.
+    pub(crate) number: String,
+    /// What the template writes for it, such as `%=`.
+    pub(crate) spelling: String,
 }
 
 impl Unique {
-    fn of(template: &str, parts: &[Replacement]) -> Unique {
-        let Some(part) = parts.iter().find(|it| it.kind == ReplacementKind::Unique) else {
-            return Unique::default();
-        };
+    fn of(template: &str, parts: &[Replacement]) -> Option<Unique> {
+        let part = parts.iter().find(|it| it.kind == ReplacementKind::Unique)?;
         // Digits that are nowhere else, so that they can be spelled again.
         let is_number = |it: &&[u8]| it.iter().all(u8::is_ascii_digit);
         let taken: HashSet<&[u8]> = template.as_bytes().windows(7).filter(is_number).collect();
         let mut numbers = (7_654_321_u32..10_000_000).map(|number| number.to_string());
+        // If all are taken, the number is in no name, and the `asm` is not read.
         let number = numbers.find(|number| !taken.contains(number.as_bytes())).unwrap_or_default();
-        Unique { number, spelling: part.span.text(template).to_owned() }
+        Some(Unique { number, spelling: part.span.text(template).to_owned() })
     }
 
     /// Whether the number is only in names, where it does not matter which number it is.
-    fn is_in_names(&self, text: &[u8]) -> bool {
-        let number = self.number.as_bytes();
-        let mut all = memchr::memmem::find_iter(text, number);
-        number.is_empty() || all.all(|at| at > 0 && is_word(text[at - 1]))
+    pub(super) fn is_in_names(&self, text: &[u8]) -> bool {
+        let mut all = memchr::memmem::find_iter(text, self.number.as_bytes());
+        all.all(|at| at > 0 && is_word(text[at - 1]))
     }
 }
 
@@ -655,20 +654,14 @@ impl Spelling {
             }
         }
         self.push(&text[at..], &mut out);
-        match self.unique() {
-            Some((number, spelling)) => out.replace(number, spelling),
+        match &self.unique {
+            Some(unique) => out.replace(&unique.number, &unique.spelling),
             None => out,
         }
     }
 
-    /// Whether numbers such as `%=` are only in names.
-    pub(super) fn has_unique_names(&self, text: &str) -> bool {
-        self.unique.is_in_names(text.as_bytes())
-    }
-
-    pub(super) fn unique(&self) -> Option<(&str, &str)> {
-        let Unique { number, spelling } = &self.unique;
-        (!number.is_empty()).then_some((number, spelling))
+    pub(super) fn unique(&self) -> Option<&Unique> {
+        self.unique.as_ref()
     }
 
     /// Adds text without sigils.
@@ -733,7 +726,7 @@ pub(super) fn expand<'a>(
                 words: HashMap::new(),
                 operands: 0,
                 twice: matches!(mode, Mode::Llvm | Mode::Roles(_)),
-                unique: Unique::default(),
+                unique: None,
             },
         };
     }
@@ -790,17 +783,20 @@ pub(super) fn expand<'a>(
         })
         .collect();
     let place = |placeholders: &[String]| {
-        fill(&template, &parts, &unique.number, |index| placeholders.get(index).map(String::as_str))
-            .expect("each reference has a placeholder")
+        fill(&template, &parts, unique.as_ref(), |index| {
+            placeholders.get(index).map(String::as_str)
+        })
+        .expect("each reference has a placeholder")
     };
     let (mut mapped, mut starts) = place(&placeholders);
     if make_unique(&mut placeholders, &taken(&mapped.text, mode, &parts, &starts)) {
         (mapped, starts) = place(&placeholders);
     }
 
-    let has_numbers = operands.iter().any(AsmOperand::is_number) || !unique.number.is_empty();
+    let has_numbers = operands.iter().any(AsmOperand::is_number) || unique.is_some();
     let code = if has_numbers { without_comments(&mapped.text) } else { Vec::new() };
-    let (mut unknown_at, mut joins_number) = (Vec::new(), !unique.is_in_names(&code));
+    let (mut unknown_at, mut joins_number) =
+        (Vec::new(), unique.as_ref().is_some_and(|it| !it.is_in_names(&code)));
     // References come in order, so each bracket is read once.
     let (mut read, mut is_open) = (0, false);
     let mut is_address = |span: Span| {
@@ -940,6 +936,6 @@ pub(super) fn refill<'a>(
     let nothing = usize::MAX;
     let index = |spelling: &str| names.known(spelling).unwrap_or(nothing);
     let parts = parts(&template.text, spelling.mode, index);
-    let (filled, _) = fill(template, &parts, &spelling.unique.number, placeholder)?;
+    let (filled, _) = fill(template, &parts, spelling.unique(), placeholder)?;
     Some(filled.text)
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::statements::asm_at;
 use crate::check::CheckOptions;
 use crate::diagnostic::Edit;
-use crate::embed::Asm;
+use crate::embed::{Asm, Unique};
 use crate::isa::is_special_register;
 use crate::names::{self, Names, RenameError, Symbol, Use};
 use crate::source::Span;
@@ -140,11 +140,11 @@ impl NameAt<'_> {
     pub(super) fn rename(&self, new: &str) -> Result<Vec<Edit>, NotRenamed> {
         let new = self.unspelled(new);
         let Some(asm) = &self.asm else { return Ok(self.renamed(new)?) };
-        let new = match asm.unique().filter(|(number, _)| self.name().contains(number)) {
+        let new = match asm.unique().filter(|it| self.name().contains(&it.number)) {
             None => new.into(),
-            Some((number, word)) => {
-                let parts = new.split_once(word).filter(|(_, end)| !end.contains(word));
-                let (start, end) = parts.ok_or_else(|| NotRenamed::Unique(word.into()))?;
+            Some(Unique { number, spelling }) => {
+                let parts = new.split_once(spelling).filter(|(_, end)| !end.contains(spelling));
+                let (start, end) = parts.ok_or_else(|| NotRenamed::Unique(spelling.clone()))?;
                 format!("{start}{number}{end}")
             }
         };
