@@ -6,6 +6,7 @@ mod asm_input_written;
 mod asm_output_read;
 mod asm_output_unwritten;
 mod asm_undeclared;
+mod branch_target;
 mod cancelled_negation;
 mod constant_comparison;
 mod constant_cut;

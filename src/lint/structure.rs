@@ -1,7 +1,7 @@
 //! The rules on whole modules: on their names, and on the data flow of their functions.
 
 use super::{
-    malformed_operand, malformed_statement, second_declaration, undeclared_name, unknown_word,
+    branch_target, malformed_operand, malformed_statement, second_declaration, undeclared_name, unknown_word,
     unreachable_statement, unread_result, unused_label, unused_parameter, unused_register,
     unwritten_source,
 };
@@ -78,13 +78,14 @@ pub(super) const CONSTANTS: &[Code] = &[Code::MalformedNumber, Code::ConstantWit
 
 /// Rules on statements and names, for whole modules. Of an `asm`, some judge its own tree
 /// (`asm.rs`).
-const ON_NAMES: [(&[Code], ModuleRule); 10] = [
+const ON_NAMES: [(&[Code], ModuleRule); 11] = [
     (&[Code::UnknownWord], unknown_word::find),
     (&[Code::MalformedStatement], malformed_statement::find_indexed),
     (&[Code::MalformedStatement], malformed_statement::find_outside),
     (&[Code::MalformedStatement], malformed_operand::find),
     (CONSTANTS, malformed_statement::find_constants),
     (&[Code::UndeclaredName, Code::UndefinedLabel], undeclared_name::find),
+    (&[Code::UndefinedLabel], branch_target::find),
     (&[Code::SecondDeclaration], second_declaration::find),
     (&[Code::UnusedRegister], unused_register::find),
     (&[Code::UnusedLabel], unused_label::find),

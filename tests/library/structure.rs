@@ -245,6 +245,37 @@ fn undeclared_names_and_labels_are_selected_apart() {
     }
 }
 
+/// The expectations are ptxas' errors `Label expected` and `Illegal branch target`.
+#[test]
+fn a_branch_leads_to_a_label() {
+    let labels = |body: &str| -> Vec<String> {
+        let body = format!("vadd.u32.u32.u32 d, a, b; {body} A: B: ret;");
+        let text = format!("{HEAD}.global .u32 bra;\n.func g() {{ ret; }}\n{}", function(&body));
+        let found = check(&text, &CheckOptions::default()).into_iter();
+        found.filter(|it| it.code == Code::UndefinedLabel).map(|it| it.message).collect()
+    };
+    let table = "T: .branchtargets A, B; brx.idx a, T;";
+    for right in [table, "bra A;", "@p bra.uni B;", "ld.global.u32 d, [bra];"] {
+        assert_eq!(labels(right), [""; 0], "{right}");
+    }
+    for (wrong, message) in [
+        ("bra t;", "`t` is a register, not a label"),
+        ("bra a;", "`a` is a parameter, not a label"),
+        ("bra bra;", "`bra` is a variable, not a label"),
+        ("@p bra.uni g;", "`g` is a function, not a label"),
+        ("bra f;", "`f` is a function, not a label"),
+        ("T: .branchtargets A; bra T;", "`T` is a list of labels, not a label"),
+        ("T: .callprototype _ (); bra T;", "`T` is no place in the code, not a label"),
+        ("T: .branchtargets A, t;", "`t` is a register, not a label"),
+        ("S: .branchtargets A; T: .branchtargets A, S;", "`S` is a list of labels, not a label"),
+        ("brx.idx a, a;", "`a` has no `.branchtargets`"),
+        ("T: brx.idx a, T;", "`T` has no `.branchtargets`"),
+        ("brx.idx a, T; T: .branchtargets A;", "the `.branchtargets` of `T` stands after its use"),
+    ] {
+        assert_eq!(labels(wrong), [message], "{wrong}");
+    }
+}
+
 #[test]
 fn registers_are_declared_where_their_function_starts() {
     let options = CheckOptions::default();
