@@ -99,7 +99,7 @@ enum Command {
     Fmt(format::Arguments),
     /// Show what really differs between two PTX modules
     Diff(diff::Arguments),
-    /// Print the syntax tree of a module with every byte, as text or JSON
+    /// Print the syntax tree of a module, as text or as JSON with every byte
     Tree(tree::Arguments),
     /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),

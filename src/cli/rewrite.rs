@@ -63,7 +63,7 @@ is replaced. A file is replaced in one step or not at all. --in-place does not
 change a file with errors in its structure or in video instructions.
   vptx rewrite -o fast/ a.ptx b.ptx
 
-Exit status: 0 all rewritten, 1 an instruction is wrong or has no ordinary PTX on
+Exit status: 0 done, 1 an instruction is wrong or has no ordinary PTX on
 the target, or --diff has changes to show, 2 could not run.")]
 pub(super) struct Arguments {
     /// PTX files, binaries and archives with PTX inside, - for standard input, or one
