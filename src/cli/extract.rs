@@ -32,8 +32,8 @@ one by its name, or write all:
   vptx extract libx.so --image 3.sm_90.ptx > kernel.ptx
   vptx extract torch.whl -o ptx
 
-Files are named as cuobjdump names them: libx.3.sm_90.ptx is the third PTX text
-of libx.so. Texts from an archive go into folders named as those in the archive.
+libx.3.sm_90.ptx is the third PTX text of libx.so. Texts from an archive go into
+folders named as those in the archive.
 
 Exit status: 0 done, 1 no PTX found, 2 something could not be read or written.")]
 pub(super) struct Arguments {

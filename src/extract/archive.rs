@@ -1,19 +1,20 @@
 //! Files in archives: zip (wheels, `.conda`), tar, `ar` (`.a`), gzip and Zstandard.
 
 use std::fmt;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, copy};
+use std::hash::BuildHasher;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, copy, sink};
 use std::sync::Arc;
 
 use flate2::bufread::DeflateDecoder;
-use flate2::read::MultiGzDecoder;
 use rawzip::{CompressionMethod, ZipArchive};
-use ruzstd::decoding::StreamingDecoder;
 use tempfile::SpooledTempFile;
 
 use super::budget::{Budget, Unpacked};
 use super::listing;
-use super::members::{self, AR, Take};
+use super::members::{self, AR, THIN, Take};
+use super::packed::{Gzip, Zstandard, is_zstandard};
 use super::{Counts, ExtractError, Image, Images, Limits, head_of};
+use crate::hash::Map;
 use crate::syntax::listing::is_listing;
 
 /// The way to a file through the archives around it; empty for a file outside of archives.
@@ -38,13 +39,18 @@ impl Member {
         self.0.last().is_none_or(|name| name.contains(".tar.") || ends(name))
     }
 
-    fn inside(&self, name: &[u8]) -> Member {
+    /// A member of this archive. If the archive had the name before, a number follows it: the
+    /// second `k.o` is `k.o#2`.
+    fn inside(&self, name: &[u8], earlier: &mut Map<u64, u32>) -> Member {
         let shown = if name.len() > NAME {
             let (start, end) = (&name[..NAME / 2], &name[name.len() - NAME / 2..]);
             [String::from_utf8_lossy(start), "…".into(), String::from_utf8_lossy(end)].concat()
         } else {
             String::from_utf8_lossy(name).into_owned()
         };
+        let count = earlier.entry(earlier.hasher().hash_one(name)).or_default();
+        *count += 1;
+        let shown = if *count > 1 { format!("{shown}#{count}") } else { shown };
         let names = self.0.iter().cloned().chain([shown]).collect();
         Member(names)
     }
@@ -97,6 +103,8 @@ enum Format {
     Ar,
     Gzip,
     Zstd,
+    /// An `ar` archive without the contents of its members.
+    Thin,
     Other,
 }
 
@@ -108,8 +116,9 @@ impl Format {
         match head {
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Format::Zip,
             [0x1f, 0x8b, 8, ..] => Format::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Format::Zstd,
+            _ if is_zstandard(head) => Format::Zstd,
             _ if head.starts_with(AR) => Format::Ar,
+            _ if head.starts_with(THIN) => Format::Thin,
             _ if head.get(257..262) == Some(b"ustar") => Format::Tar,
             _ => Format::Other,
         }
@@ -153,7 +162,6 @@ impl Walk<'_> {
         Ok(depth + 1)
     }
 
-    /// Two members may have one name; the directory at the end of the archive has both.
     fn zip(
         &mut self,
         file: &mut dyn File,
@@ -163,11 +171,12 @@ impl Walk<'_> {
         let mut buffer = vec![0; ENTRY];
         let archive = ZipArchive::from_seekable(file, &mut buffer).map_err(broken)?;
         let mut entries = archive.entries(&mut buffer);
+        let mut earlier = Map::default();
         while let Some(entry) = entries.next_entry().map_err(broken)? {
             if entry.is_dir() || entry.mode().is_symlink() {
                 continue;
             }
-            let member = member.inside(entry.file_path().as_ref());
+            let member = member.inside(entry.file_path().as_ref(), &mut earlier);
             let (way, method) = (entry.wayfinder(), entry.compression_method());
             let is_encrypted = entry.flags().is_encrypted();
             let open = || {
@@ -179,9 +188,7 @@ impl Walk<'_> {
                 let unpacked: Box<dyn Read + '_> = match method {
                     CompressionMethod::STORE => Box::new(reader),
                     CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(reader)),
-                    CompressionMethod::ZSTD => {
-                        Box::new(StreamingDecoder::new(reader).map_err(broken)?)
-                    }
+                    CompressionMethod::ZSTD => Box::new(Zstandard::new(reader).map_err(broken)?),
                     other => {
                         return Err(broken(format!(
                             "it is compressed with method {other}, which vptx cannot unpack"
@@ -203,9 +210,21 @@ impl Walk<'_> {
 
     /// Reads a member; an error in it does not keep others from being read.
     fn member(&mut self, reader: &mut dyn Read, member: &Member, depth: usize) {
-        if let Err(error) = self.stream(reader, member, depth) {
+        if let Err(error) = self.whole(reader, member, depth) {
             self.fail(member, error);
         }
+    }
+
+    /// Reads unpacked bytes to their end, where a checksum may tell that they are wrong.
+    fn whole(
+        &mut self,
+        reader: &mut dyn Read,
+        member: &Member,
+        depth: usize,
+    ) -> Result<(), ExtractError> {
+        self.stream(reader, member, depth)?;
+        copy(reader, &mut sink())?;
+        Ok(())
     }
 
     /// Reads the members of an archive that has them one after the other.
@@ -216,8 +235,9 @@ impl Walk<'_> {
         depth: usize,
         all: fn(&mut dyn Read, Take<'_>) -> io::Result<Option<u64>>,
     ) -> Result<(), ExtractError> {
+        let mut earlier = Map::default();
         let read = all(reader, &mut |name, contents| {
-            self.member(contents, &member.inside(name), depth);
+            self.member(contents, &member.inside(name, &mut earlier), depth);
         });
         if let Some(offset) = read.map_err(broken)? {
             self.fail(
@@ -225,7 +245,7 @@ impl Walk<'_> {
                 broken(format!("a member should start at byte {offset}, but there is none")),
             );
             // The rest may still have texts. The NUL separates it from what was before.
-            self.images([0].chain(reader), member);
+            self.images([0].chain(reader), member)?;
         }
         Ok(())
     }
@@ -249,23 +269,23 @@ impl Walk<'_> {
             if is_listing(head) {
                 let visit = &mut |text| (self.visit)(member, text);
                 self.counts += listing::texts(all, self.limits, visit);
-            } else {
-                self.images(all, member);
+                return Ok(());
             }
-            return Ok(());
+            return self.images(all, member);
         }
         let depth = self.deeper(depth)?;
         match format {
             Format::Gzip => {
-                let unpacked = MultiGzDecoder::new(all);
-                self.stream(&mut Unpacked::new(unpacked, &self.budget), member, depth)
+                let unpacked = Gzip::new(BufReader::new(all));
+                self.whole(&mut Unpacked::new(unpacked, &self.budget), member, depth)
             }
             Format::Zstd => {
-                let unpacked = StreamingDecoder::new(all).map_err(broken)?;
-                self.stream(&mut Unpacked::new(unpacked, &self.budget), member, depth)
+                let unpacked = Zstandard::new(all).map_err(broken)?;
+                self.whole(&mut Unpacked::new(unpacked, &self.budget), member, depth)
             }
             Format::Tar => self.members(&mut all, member, depth, members::tar),
             Format::Ar => self.members(&mut all, member, depth, members::ar),
+            Format::Thin => Err(broken("it is a thin archive, which has only names of files")),
             Format::Zip | Format::Other => {
                 // The directory of a zip archive stands at its end.
                 let mut whole = SpooledTempFile::new(SPOOLED);
@@ -279,16 +299,19 @@ impl Walk<'_> {
         }
     }
 
-    /// Calls `visit` with the texts of a file that is no archive.
-    fn images(&mut self, file: impl Read, member: &Member) {
+    /// Calls `visit` with the texts of a file that is no archive, and with errors in single texts.
+    fn images(&mut self, file: impl Read, member: &Member) -> Result<(), ExtractError> {
         let mut images = Images::within(file, self.limits, Arc::clone(&self.budget));
+        let mut read = Ok(());
         for image in &mut images {
             match image {
                 Ok(image) => (self.visit)(member, Ok(image)),
+                Err(error @ ExtractError::Io(_)) => read = Err(error),
                 Err(error) => self.fail(member, error),
             }
         }
         self.counts += images.counts();
+        read
     }
 }
 

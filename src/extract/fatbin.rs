@@ -115,21 +115,22 @@ pub(super) struct Part {
 impl Part {
     /// Reads the table of an entry that joins several, which follows the usual header: a
     /// number of entries, the length of the table, and for each entry its header with an
-    /// offset in the payload in place of the length of the header.
+    /// offset in the payload in place of the length of the header. `None` if the headers do not
+    /// fill the table.
     pub(super) fn read(table: &[u8]) -> Option<Vec<Part>> {
-        let count = u32::from_le_bytes(*table.first_chunk()?);
-        let mut rest = table.get(8..)?;
+        let [count, length] = [0, 4].map(|at| u32_at(table, at));
+        let mut rest = table.get(8..length? as usize)?;
         let mut parts = Vec::new();
-        for _ in 0..count {
+        for _ in 0..count? {
             let header = rest.get(..ENTRY)?;
-            let offset = u32::from_le_bytes(number(header, 4)) as usize;
-            let mut length = ENTRY;
-            // The options of ptxas may follow, with a NUL and padding.
-            if number(header, 20) != [0; 4] {
-                let options = u32::from_le_bytes(number(rest.get(ENTRY + 4..ENTRY + 8)?, 0));
-                let padded = (options as usize).checked_add(1)?.checked_next_multiple_of(8)?;
-                length += 8 + padded;
-            }
+            let offset = u32_at(header, 4)? as usize;
+            // The name of the source and the options of ptxas may follow, each with a NUL and
+            // padding.
+            let length = match [u32_at(header, 20)?, u32_at(header, 32)?] {
+                [0, 0] => ENTRY,
+                [0, _] => text_end(rest, 32)?,
+                [options, _] => text_end(rest, options as usize)?,
+            };
             let mut usual: [u8; ENTRY] = *header.first_chunk()?;
             usual[4..8].copy_from_slice(&(ENTRY as u32).to_le_bytes());
             let entry = Entry::read(&usual)?;
@@ -137,6 +138,17 @@ impl Part {
             parts.push(Part { entry, range: Some((offset, end)) });
             rest = rest.get(length..)?;
         }
-        Some(parts)
+        rest.is_empty().then_some(parts)
     }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The end of a text with its NUL and its padding. Its offset and its length stand at `at`.
+fn text_end(header: &[u8], at: usize) -> Option<usize> {
+    let [offset, length] = [at, at.checked_add(4)?].map(|at| u32_at(header, at));
+    let end = (offset? as usize).checked_add(length? as usize)?.checked_add(1)?;
+    end.checked_next_multiple_of(8)
 }

@@ -38,11 +38,22 @@ pub struct Images<R> {
     end: Option<u64>,
     /// The targets of the current fat binary so far, each with the number of its last text.
     targets: Vec<(Target, u32)>,
+    /// The fat binaries around the current one, from the outermost inwards.
+    around: Vec<Around>,
     /// The texts of the last entry that were not yet returned.
     payload: Option<Payload>,
     counts: Counts,
     /// After an error in reading, nothing more is read.
     broken: bool,
+}
+
+/// A fat binary that has another one in an entry, as machine code may have in its data.
+#[derive(Debug)]
+struct Around {
+    /// Where the next entry starts.
+    next: u64,
+    end: u64,
+    targets: Vec<(Target, u32)>,
 }
 
 /// The payload of an entry, and its texts.
@@ -110,6 +121,7 @@ impl<R: Read> Images<R> {
             string: 0,
             end: None,
             targets: Vec::new(),
+            around: Vec::new(),
             payload: None,
             counts: Counts::default(),
             broken: false,
@@ -130,6 +142,11 @@ impl<R: Read> Images<R> {
             match self.end {
                 Some(end) if self.window.offset() < end => self.entry(end)?,
                 _ => {
+                    if let Some(Around { next, end, targets }) = self.around.pop() {
+                        self.targets = targets;
+                        self.pass(next, end)?;
+                        continue;
+                    }
                     if self.end.take().is_some() {
                         self.edge = self.window.offset();
                     }
@@ -323,10 +340,7 @@ impl<R: Read> Images<R> {
                 }
             }
         }
-        let is_whole = self.pass(next)?;
-        if !is_whole {
-            self.end = None;
-        }
+        let is_whole = self.pass(next, end)?;
         match failed {
             Some(error) => Err(error),
             None if !is_whole && self.payload.is_none() => Err(ExtractError::Truncated { offset }),
@@ -350,11 +364,20 @@ impl<R: Read> Images<R> {
         parts.ok_or(ExtractError::Malformed { offset })
     }
 
-    /// Goes to an offset, or to a fat binary before it, since lengths may be wrong. Returns whether
-    /// the stream has the one or the other.
-    fn pass(&mut self, next: u64) -> Result<bool, ExtractError> {
-        let end = self.end;
-        Ok(self.container(next)? || self.window.offset() == next && self.end == end)
+    /// Goes to the next entry of a fat binary that ends at `end`; or to a fat binary before that
+    /// entry, since lengths may be wrong. Returns whether the stream has the one or the other.
+    fn pass(&mut self, next: u64, end: u64) -> Result<bool, ExtractError> {
+        let targets = mem::take(&mut self.targets);
+        if self.container(next)? {
+            if self.end.is_some_and(|inner| inner <= next) {
+                self.around.push(Around { next, end, targets });
+            }
+            return Ok(true);
+        }
+        self.targets = targets;
+        let is_there = self.window.offset() == next;
+        self.end = is_there.then_some(end);
+        Ok(is_there)
     }
 
     /// The payload of the current entry, unpacked.

@@ -13,7 +13,7 @@ const NAME: u64 = 1 << 16;
 const TABLE: u64 = 16 << 20;
 
 /// Skips bytes. Fails if the stream ends before.
-fn pass(reader: &mut dyn Read, bytes: u64) -> io::Result<()> {
+pub(super) fn pass(reader: &mut dyn Read, bytes: u64) -> io::Result<()> {
     match copy(&mut reader.take(bytes), &mut sink())? {
         passed if passed == bytes => Ok(()),
         _ => Err(io::Error::other("it is cut off")),
@@ -64,13 +64,24 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
                 let records = head_of(&mut contents, NAME)?;
                 for record in PaxExtensions::new(&records).map_while(Result::ok) {
                     match record.key_bytes() {
-                        b"path" => name = Some(record.value_bytes().to_vec()),
+                        b"path" | b"GNU.sparse.name" => name = Some(record.value_bytes().to_vec()),
                         b"size" => size = record.value().ok().and_then(|size| size.parse().ok()),
                         _ => {}
                     }
                 }
             }
             EntryType::GNULongLink | EntryType::XGlobalHeader => {}
+            EntryType::GNUSparse => {
+                let name = name.take().unwrap_or_else(|| header.path_bytes().into_owned());
+                take(&name, &mut Unread("it is a sparse file"));
+                // More places of holes may follow this header; the length leaves them out.
+                let mut has_more = block[482] != 0;
+                while has_more {
+                    let more = head_of(&mut *contents.get_mut(), BLOCK as u64)?;
+                    has_more = more.get(504).is_some_and(|more| *more != 0);
+                    offset += more.len() as u64;
+                }
+            }
             _ => {
                 let name = name.take().unwrap_or_else(|| header.path_bytes().into_owned());
                 size = None;
@@ -86,8 +97,18 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
     }
 }
 
-/// The first bytes of an `ar` archive.
+/// A file that cannot be read, and why.
+struct Unread(&'static str);
+
+impl Read for Unread {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other(self.0))
+    }
+}
+
+/// The first bytes of an `ar` archive, and of a thin one.
 pub(super) const AR: &[u8] = b"!<arch>\n";
+pub(super) const THIN: &[u8] = b"!<thin>\n";
 
 /// Reads the files in an `ar` archive, such as an `.a` or `.lib` file. Returns the offset where a
 /// member should start and does not, if there is one.

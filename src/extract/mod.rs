@@ -36,15 +36,16 @@
 //! | 8 | 64 | length of the payload after it, padded |
 //! | 16 | 32 | length of a compressed payload without padding |
 //! | 24 | 16, 16 | minor and major version: of PTX, for PTX |
+//! | 20 | 32 | where the header has an offset and a length (32 bits each) of the options of ptxas; 0 without them |
 //! | 28 | 32 | architecture: 90 for `sm_90` |
+//! | 32 | 32, 32 | offset and length of the name of the source; 0 without a name |
 //! | 40 | 64 | flags: 0x2000 LZ4 block, 0x8000 zstd, 0x10000 obfuscated, 0x100000 `sm_90a`, 0x200000 `sm_100f` |
 //! | 56 | 64 | length of the text that a compressed payload gives |
 //!
 //! An entry that packs several (`nvcc --concat`) has a table after these 64 bytes: the number of
-//! entries (32 bits), the length of the table (32 bits), and the header of each entry,
-//! with an offset in the unpacked payload at byte 4. If byte 20 is not 0, options of ptxas
-//! follow such a header: the offset 72 and their length (32 bits each), then their text
-//! with a NUL, padded to 8 bytes.
+//! entries (32 bits), the length of the table with these 8 bytes (32 bits), and the header of each entry,
+//! with an offset in the unpacked payload at byte 4. The name and the options follow such a header,
+//! each with a NUL, padded to 8 bytes. Their offsets count from the start of this header.
 //!
 //! If a fat binary has several texts for one target, nvJitLink 13.5 takes the last:
 //! [`Image::replaces`]. The driver of CUDA 13.0 takes the last text for the target of its GPU, but
@@ -72,6 +73,7 @@ mod fatbin;
 mod images;
 mod listing;
 mod members;
+mod packed;
 mod payload;
 mod plain;
 mod window;
@@ -88,6 +90,7 @@ use crate::source::decoded;
 pub(crate) use archive::packed_by;
 pub use archive::{Member, walk};
 pub use images::Images;
+pub(crate) use packed::is_zstandard;
 
 /// A PTX text in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

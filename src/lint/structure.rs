@@ -1,9 +1,9 @@
 //! The rules on whole modules: on their names, and on the data flow of their functions.
 
 use super::{
-    branch_target, malformed_operand, malformed_statement, second_declaration, undeclared_name, unknown_word,
-    unreachable_statement, unread_result, unused_label, unused_parameter, unused_register,
-    unwritten_source,
+    branch_target, malformed_operand, malformed_statement, second_declaration, undeclared_name,
+    unknown_word, unreachable_statement, unread_result, unused_label, unused_parameter,
+    unused_register, unwritten_source,
 };
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
 use crate::flow::{Flow, NameAccess};

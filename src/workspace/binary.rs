@@ -12,7 +12,7 @@ use super::error::{FileError, reason};
 use super::files::{self, Access, Contents};
 use super::input::Input;
 use super::kind::{Chosen, FileKind};
-use crate::extract::{Image, Member, packed_by};
+use crate::extract::{Image, Member, is_zstandard, packed_by};
 use crate::report::{is_hidden, visible, visible_path};
 use crate::syntax::listing::is_listing;
 
@@ -44,9 +44,9 @@ const STARTS: &[&[u8]] = &[
     b"\xcf\xfa\xed\xfe",
     b"\xca\xfe\xba\xbe",
     b"!<arch>\n",
+    b"!<thin>\n",
     b"PK\x03\x04",
     b"\x1f\x8b\x08",
-    b"\x28\xb5\x2f\xfd",
     b"\x50\xed\x55\xba",
 ];
 
@@ -73,6 +73,7 @@ pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     Ok(is_tar
         || is_packed
         || is_listing(&head)
+        || is_zstandard(&head)
         || STARTS.iter().any(|start| head.starts_with(start)))
 }
 

@@ -86,13 +86,15 @@ fn streams_are_read_in_pieces_of_any_size() {
 }
 
 /// Fat binaries that nvcc 13.5 made, one for each compression mode.
-const MODES: [(&str, Compression); 6] = [
+const MODES: [(&str, Compression); 7] = [
     ("none", Compression::None),
     ("speed", Compression::Lz4),
     ("balance", Compression::Zstd),
     ("size", Compression::Zstd),
     ("concat-speed", Compression::Lz4),
     ("concat-size", Compression::Zstd),
+    // Each entry has the name of its source and options of ptxas, as with `-lineinfo`.
+    ("concat-named", Compression::Zstd),
 ];
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -139,7 +141,7 @@ fn the_last_text_for_a_target_replaces_others() {
 
 #[test]
 fn a_cut_file_gives_what_is_whole() {
-    let fixtures = ["none", "speed", "size", "concat-speed", "concat-size"];
+    let fixtures = ["none", "speed", "size", "concat-speed", "concat-size", "concat-named"];
     let fixtures = fixtures.map(|mode| fixture(&format!("{mode}.fatbin")));
     for bytes in [&[sample()], &fixtures[..]].concat() {
         cut(&bytes);
@@ -176,15 +178,44 @@ fn hides_no_neighbour(head: &[u8], places: Range<usize>, random: &mut Random) {
     }
 }
 
+#[test]
+fn a_fat_binary_in_machine_code_hides_no_text() {
+    let code = |payload| Entry { kind: 2, arch: 90, flags: 0x11, payload, unpacked: 0 };
+    let inner = fat_binary(&[plain(80, &text(2)), plain(80, &text(3))]);
+    let middle = fat_binary(&[code([b"code", &inner[..], b"more"].concat()), plain(80, &text(4))]);
+    let outer = fat_binary(&[
+        plain(75, &text(1)),
+        code([&middle[..], &inner].concat()),
+        plain(75, &text(5)),
+    ]);
+    let (found, errors) = read(&library(&[outer, fat_binary(&[plain(75, TEXT)])]));
+    assert_eq!(errors.len(), 0);
+    let facts: Vec<_> = found.iter().map(|it| (it.name(), it.replaces)).collect();
+    let expected = [
+        ("1.sm_75.ptx", None),
+        ("2.sm_80.ptx", None),
+        ("3.sm_80.ptx", Some(2)),
+        ("4.sm_80.ptx", None),
+        ("5.sm_80.ptx", None),
+        ("6.sm_80.ptx", Some(5)),
+        ("7.sm_75.ptx", Some(1)),
+        ("8.sm_75.ptx", None),
+    ];
+    assert_eq!(facts, expected.map(|(name, replaces)| (name.to_string(), replaces)));
+    assert_eq!(found[6].text(), text(5));
+}
+
 /// The table of an entry with several texts has wrong values: there is no panic, and the next fat
 /// binary is found.
 #[test]
 fn lying_tables_hide_no_neighbour() {
     let mut random = Random(7);
-    let head = fixture("concat-size.fatbin");
-    let joined =
-        head.windows(8).position(|it| it == [0, 1, 1, 1, 0x38, 1, 0, 0]).expect("an entry");
-    hides_no_neighbour(&head, joined..joined + 312, &mut random);
+    for (mode, length) in [("size", 0x138_u32), ("named", 0x198)] {
+        let head = fixture(&format!("concat-{mode}.fatbin"));
+        let start = [&[0, 1, 1, 1], &length.to_le_bytes()[..]].concat();
+        let joined = head.windows(8).position(|it| it == start).expect("an entry");
+        hides_no_neighbour(&head, joined..joined + length as usize, &mut random);
+    }
 }
 
 /// Fields have wrong values: there is no panic, memory stays small, and the next fat binary is
@@ -306,6 +337,77 @@ fn archives_are_read() {
     let (found, errors) = walked(conda);
     assert_eq!(found, [inside("pkg.tar.zst"), inside("x.whl")].concat());
     assert_eq!(errors, [""; 0]);
+}
+
+/// `gzip -dc` and `zstd -dc` read the same.
+#[test]
+fn packed_files_have_any_number_of_parts() {
+    let texts = [text(1), text(2)];
+    let both = tar(&[("a", texts[0].as_bytes()), ("b", texts[1].as_bytes())]);
+    let (start, end) = both.split_at(50);
+    let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0], &b"any"[..]].concat();
+    let frames = [start, b"", end].map(zstd_frame);
+    let members = [start, b"", end].map(gzip);
+    let expected = ["a!1.sm_90.ptx", "b!1.sm_90.ptx"].map(String::from);
+    for packed in [
+        frames.concat(),
+        frames.join(&skipped[..]),
+        [&skipped, &skipped, &frames.concat()[..], &skipped].concat(),
+        members.concat(),
+        [members.concat(), vec![0; 20_000]].concat(),
+        [members.join(&[0; 3][..])].concat(),
+    ] {
+        assert_eq!(walked(packed), (expected.to_vec(), Vec::new()));
+    }
+    for (packed, message) in [
+        ([&frames.concat()[..], b"other"].concat(), "invalid magic number"),
+        ([&frames.concat()[..], &skipped[..9]].concat(), "it is cut off"),
+        ([&members.concat()[..], b"other"].concat(), "invalid gzip header"),
+    ] {
+        let (found, errors) = walked(packed);
+        assert_eq!((found.len(), errors.len()), (2, 1), "{errors:?}");
+        assert!(errors[0].to_lowercase().contains(message), "{errors:?}");
+    }
+}
+
+/// The checksum stands behind the end of the archive, which its own reader does not reach.
+#[test]
+fn wrong_checksums_are_told() {
+    let two = fat_binary(&[zstd(90, &text(2))]);
+    let tarred = tar(&[("two", &two)]);
+    let (mut zipped, mut framed) = (gzip(&tarred), zstd_frame(&tarred));
+    let length = zipped.len();
+    zipped[length - 8] ^= 1;
+    *framed.last_mut().unwrap() ^= 1;
+    for (archive, message) in [(zipped, "checksum"), (framed, "its checksum is wrong")] {
+        for (bytes, name) in [(archive.clone(), ""), (zip(&[("x", &archive)]), "x")] {
+            let (found, errors) = walked(bytes);
+            assert_eq!((found.len(), errors.len()), (1, 1), "{errors:?}");
+            assert!(errors[0].starts_with(&format!("{name}: ")), "{errors:?}");
+            assert!(errors[0].contains(message), "{errors:?}");
+        }
+    }
+}
+
+#[test]
+fn members_that_cannot_be_read_are_told() {
+    let two = fat_binary(&[plain(90, &text(2))]);
+    // GNU tar's header of a file with holes. Another block with places of holes follows it.
+    let mut header = tar::Header::new_gnu();
+    header.set_path("holes").unwrap();
+    header.set_size(two.len() as u64);
+    header.set_entry_type(tar::EntryType::GNUSparse);
+    header.as_gnu_mut().unwrap().isextended = [1];
+    header.set_cksum();
+    let padded = [&two[..], &vec![0; two.len().wrapping_neg() % 512]].concat();
+    let sparse = [header.as_bytes(), &[0; 512][..], &padded, &tar(&[("two", &two)])].concat();
+    let (found, errors) = walked(sparse);
+    assert_eq!(found, ["two!1.sm_90.ptx"]);
+    assert_eq!(errors, ["holes: it is a sparse file"]);
+
+    let (found, errors) = walked([b"!<thin>\n", &ar(&[("two", &two)])[8..]].concat());
+    assert_eq!(found, [""; 0]);
+    assert!(errors[0].contains("it is a thin archive"), "{errors:?}");
 }
 
 #[test]
@@ -463,9 +565,10 @@ fn members_of_one_name_are_all_read() {
     while let Some(at) = archive.windows(7).position(|name| name == b"lib2.so") {
         archive[at + 3] = b'1';
     }
-    for archive in [archive, tar(&[("lib1.so", &one), ("lib1.so", &two)])] {
+    let members: [(&str, &[u8]); 2] = [("lib1.so", &one), ("lib1.so", &two)];
+    for archive in [archive, tar(&members), ar(&members)] {
         let (found, errors) = walked(archive);
-        assert_eq!(found, ["lib1.so!1.sm_75.ptx", "lib1.so!1.sm_80.ptx"]);
+        assert_eq!(found, ["lib1.so!1.sm_75.ptx", "lib1.so#2!1.sm_80.ptx"]);
         assert_eq!(errors, [""; 0]);
     }
 }

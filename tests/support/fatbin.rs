@@ -88,7 +88,7 @@ pub(crate) fn joined(ranges: &[(u32, u64)], payload: &[u8]) -> Vec<u8> {
     entry.extend([0, 0, 8, 0, 90, 0, 0, 0]);
     entry.extend([0; 32]);
     entry.extend((ranges.len() as u32).to_le_bytes());
-    entry.extend((table.len() as u32).to_le_bytes());
+    entry.extend((8 + table.len() as u32).to_le_bytes());
     entry.extend(table);
     entry.extend(payload);
     let head = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
