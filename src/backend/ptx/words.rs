@@ -64,12 +64,18 @@ impl Exact {
 
 /// The type that both words can be read as.
 fn common(x: Range, y: Range) -> Option<Type> {
+    type_within([S32, U32], x, y)
+}
+
+/// The type to compare two values as 64 bits.
+fn both64(x: Range, y: Range) -> Option<Type> {
+    type_within([S64, U64], x, y)
+}
+
+/// The type whose range, signed or unsigned, holds both ranges.
+fn type_within([signed, unsigned]: [Range; 2], x: Range, y: Range) -> Option<Type> {
     let both = |range: Range| range.contains_range(x) && range.contains_range(y);
-    match () {
-        () if both(S32) => Some(Type::S32),
-        () if both(U32) => Some(Type::U32),
-        () => None,
-    }
+    if both(signed) { Some(Type::S32) } else { both(unsigned).then_some(Type::U32) }
 }
 
 /// Compiles a program. Returns `None` if 64 bits cannot hold a value that is needed.

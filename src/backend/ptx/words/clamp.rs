@@ -2,8 +2,7 @@
 //! operand's limit is a word.
 
 use super::super::sequence::{Arg, Opcode, word};
-use super::wide::both64;
-use super::{Compiler, Exact, S32, S64, TOP, U32, U64, common};
+use super::{Compiler, Exact, S32, S64, TOP, U32, U64, both64, common};
 use crate::ir::{Op, Range, Value};
 use crate::isa::{Compare, Type};
 

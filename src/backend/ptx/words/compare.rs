@@ -2,8 +2,7 @@
 
 use super::super::sequence::{Arg, Opcode, word};
 use super::dot::SourcePart;
-use super::wide::both64;
-use super::{Compiler, Exact, common};
+use super::{Compiler, Exact, both64, common};
 use crate::ir::Value;
 use crate::isa::{Compare, Type};
 

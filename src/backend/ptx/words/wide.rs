@@ -1,7 +1,7 @@
 //! Values of 64 bits.
 
 use super::super::sequence::{Arg, Opcode, word};
-use super::{Compiler, S64, U64, common};
+use super::{Compiler, both64, common};
 use crate::ir::{Op, Range, Value};
 use crate::isa::Type;
 
@@ -65,12 +65,7 @@ impl Compiler<'_> {
                 Some(self.push(Opcode::ShlWide, &[x, amount]))
             }
             Op::Shr(x, amount) => {
-                let range = self.range(x);
-                let ty = match () {
-                    () if S64.contains_range(range) => Type::S32,
-                    () if U64.contains_range(range) => Type::U32,
-                    () => return None,
-                };
+                let ty = both64(self.range(x), self.range(x))?;
                 let (x, amount) = (self.wide(x)?, self.low(amount)?);
                 Some(self.push(Opcode::ShrWide(ty), &[x, amount]))
             }
@@ -109,15 +104,5 @@ impl Compiler<'_> {
             wide = self.push(Opcode::MaxWide(ty), &[wide, Arg::Constant(range.min as u64)]);
         }
         Some(wide)
-    }
-}
-
-/// The type to compare two values as 64 bits.
-pub(super) fn both64(x: Range, y: Range) -> Option<Type> {
-    let both = |range: Range| range.contains_range(x) && range.contains_range(y);
-    match () {
-        () if both(S64) => Some(Type::S32),
-        () if both(U64) => Some(Type::U32),
-        () => None,
     }
 }
