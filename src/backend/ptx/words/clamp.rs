@@ -29,10 +29,10 @@ impl Compiler<'_> {
     pub(super) fn clamp_word(&mut self, x: Exact, range: Range) -> Option<Exact> {
         let mut result = x;
         if x.range.max > range.max {
-            result = self.lesser(result, Exact::constant(range.max))?;
+            result = self.extremum(true, result, Exact::constant(range.max))?;
         }
         if x.range.min < range.min {
-            result = self.greater(result, Exact::constant(range.min))?;
+            result = self.extremum(false, result, Exact::constant(range.min))?;
         }
         Some(result)
     }
@@ -112,9 +112,7 @@ impl Compiler<'_> {
             // The limit on the second operand.
             let bound = if low { range.min } else { range.max };
             let limit = self.offset(x, -bound, false);
-            let limited = limit
-                .and_then(|limit| if low { self.lesser(y, limit) } else { self.greater(y, limit) });
-            if let Some(limited) = limited {
+            if let Some(limited) = limit.and_then(|limit| self.extremum(low, y, limit)) {
                 return Some(self.push(combine, &[x.arg, limited.arg]));
             }
         }
@@ -194,12 +192,7 @@ impl Compiler<'_> {
         {
             if needed {
                 let limit = self.offset(y, bound, !subtract)?;
-                let next = if upper {
-                    self.lesser(limited, limit)?
-                } else {
-                    self.greater(limited, limit)?
-                };
-                limited = next;
+                limited = self.extremum(upper, limited, limit)?;
             }
         }
         let combine = if subtract { Opcode::Sub } else { Opcode::Add };

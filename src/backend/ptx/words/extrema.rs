@@ -7,35 +7,27 @@ use crate::ir::{Op, Range, Value};
 use crate::isa::{Compare, Type};
 
 impl Compiler<'_> {
-    /// The smaller of two exact words, in a word.
-    pub(super) fn lesser(&mut self, x: Exact, y: Exact) -> Option<Exact> {
-        let range = Range::new(x.range.min.min(y.range.min), x.range.max.min(y.range.max));
+    /// The smaller or the larger of two exact words, in a word.
+    pub(super) fn extremum(&mut self, least: bool, x: Exact, y: Exact) -> Option<Exact> {
+        let pick = |x: i128, y: i128| if least { x.min(y) } else { x.max(y) };
+        let opcode = if least { Opcode::Min } else { Opcode::Max };
+        let range = Range::new(pick(x.range.min, y.range.min), pick(x.range.max, y.range.max));
         if let Some(ty) = common(x.range, y.range) {
-            return Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range });
+            return Some(Exact { arg: self.push(opcode(ty), &[x.arg, y.arg]), range });
         }
-        // Values above the whole range of the other operand are not told apart.
-        let (x, y) = if x.range.max > y.range.max { (x, y) } else { (y, x) };
-        let limit = Exact::constant(y.range.max);
+        // Values beyond the whole range of the other operand are not told apart.
+        let is_beyond = if least { x.range.max > y.range.max } else { x.range.min < y.range.min };
+        let (x, y) = if is_beyond { (x, y) } else { (y, x) };
+        let limit = Exact::constant(if least { y.range.max } else { y.range.min });
         let ty = common(x.range, limit.range)?;
-        let arg = self.push(Opcode::Min(ty), &[x.arg, limit.arg]);
-        let x = Exact { arg, range: Range::new(x.range.min, y.range.max) };
-        let ty = common(x.range, y.range)?;
-        Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range })
-    }
-
-    /// The larger of two exact words, in a word.
-    pub(super) fn greater(&mut self, x: Exact, y: Exact) -> Option<Exact> {
-        let range = Range::new(x.range.min.max(y.range.min), x.range.max.max(y.range.max));
-        if let Some(ty) = common(x.range, y.range) {
-            return Some(Exact { arg: self.push(Opcode::Max(ty), &[x.arg, y.arg]), range });
-        }
-        let (x, y) = if x.range.min < y.range.min { (x, y) } else { (y, x) };
-        let limit = Exact::constant(y.range.min);
-        let ty = common(x.range, limit.range)?;
-        let arg = self.push(Opcode::Max(ty), &[x.arg, limit.arg]);
-        let x = Exact { arg, range: Range::new(y.range.min, x.range.max) };
-        let ty = common(x.range, y.range)?;
-        Some(Exact { arg: self.push(Opcode::Max(ty), &[x.arg, y.arg]), range })
+        let arg = self.push(opcode(ty), &[x.arg, limit.arg]);
+        let near = if least {
+            Range::new(x.range.min, y.range.max)
+        } else {
+            Range::new(y.range.min, x.range.max)
+        };
+        let ty = common(near, y.range)?;
+        Some(Exact { arg: self.push(opcode(ty), &[arg, y.arg]), range })
     }
 
     pub(super) fn least(&mut self, x: Value, y: Value) -> Option<Arg> {
@@ -44,18 +36,7 @@ impl Compiler<'_> {
                 return Some(arg);
             }
         }
-        if let (Some(left), Some(right)) = (self.exact(x), self.exact(y))
-            && let Some(least) = self.lesser(left, right)
-        {
-            return Some(least.arg);
-        }
-        for (one, other) in [(x, y), (y, x)] {
-            if let Some(arg) = self.shifted_or(true, one, other) {
-                return Some(arg);
-            }
-        }
-        let least = self.either_wide(Opcode::MinWide, x, y)?;
-        Some(self.push(Opcode::Low, &[least]))
+        self.extremum_of(true, x, y)
     }
 
     pub(super) fn greatest(&mut self, x: Value, y: Value) -> Option<Arg> {
@@ -80,18 +61,24 @@ impl Compiler<'_> {
                 return Some(self.push(Opcode::Select, &[left.arg, most, negative]));
             }
         }
+        self.extremum_of(false, x, y)
+    }
+
+    /// The low 32 bits of the smaller or the larger value.
+    fn extremum_of(&mut self, least: bool, x: Value, y: Value) -> Option<Arg> {
         if let (Some(left), Some(right)) = (self.exact(x), self.exact(y))
-            && let Some(most) = self.greater(left, right)
+            && let Some(found) = self.extremum(least, left, right)
         {
-            return Some(most.arg);
+            return Some(found.arg);
         }
         for (one, other) in [(x, y), (y, x)] {
-            if let Some(arg) = self.shifted_or(false, one, other) {
+            if let Some(arg) = self.shifted_or(least, one, other) {
                 return Some(arg);
             }
         }
-        let most = self.either_wide(Opcode::MaxWide, x, y)?;
-        Some(self.push(Opcode::Low, &[most]))
+        let opcode = if least { Opcode::MinWide } else { Opcode::MaxWide };
+        let found = self.either_wide(opcode, x, y)?;
+        Some(self.push(Opcode::Low, &[found]))
     }
 
     /// The inner value, if a value reads it as 64 unsigned bits and the inner value can be
