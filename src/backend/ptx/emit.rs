@@ -34,7 +34,7 @@ fn taken_numbers(source: &str) -> HashSet<u64> {
     memchr::memmem::find_iter(source.as_bytes(), stem.as_bytes()).filter_map(number).collect()
 }
 
-/// Letters and types of the classes.
+/// Types and letters of the classes, in the order of [`Class`].
 const CLASSES: [(&str, char); 4] = [(".b32", 'r'), (".b64", 'd'), (".b16", 'h'), (".pred", 'p')];
 
 impl FreshRegisters {
@@ -94,7 +94,7 @@ impl FreshRegisters {
 
     /// Takes another register of a class and returns its number.
     fn take_number(&mut self, class: Class) -> u32 {
-        let taken = &mut self.taken[class_index(class)];
+        let taken = &mut self.taken[class as usize];
         *taken += 1;
         *taken - 1
     }
@@ -107,7 +107,7 @@ impl FreshRegisters {
     fn push_name(&self, class: Class, number: u32, text: &mut String) {
         text.push_str(&self.prefix);
         // Writing to a string does not fail.
-        let _ = write!(text, "{}{number}", CLASSES[class_index(class)].1);
+        let _ = write!(text, "{}{number}", CLASSES[class as usize].1);
     }
 
     /// Appends the name of the register in which the function keeps a hoisted word.
@@ -126,16 +126,6 @@ impl FreshRegisters {
     /// Forgets the registers taken, for another scope.
     pub(super) fn reset(&mut self) {
         self.taken = [0; CLASSES.len()];
-    }
-}
-
-/// The index of a class in [`CLASSES`].
-fn class_index(class: Class) -> usize {
-    match class {
-        Class::Word => 0,
-        Class::Wide => 1,
-        Class::Half => 2,
-        Class::Predicate => 3,
     }
 }
 

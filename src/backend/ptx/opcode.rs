@@ -31,35 +31,21 @@ trait ClassValue: Copy {
     fn bits(self) -> u64;
 }
 
-impl ClassValue for Word {
-    fn of(bits: u64) -> Word {
-        bits as Word
-    }
+macro_rules! integers {
+    ($($class:ident)+) => {$(
+        impl ClassValue for $class {
+            fn of(bits: u64) -> $class {
+                bits as $class
+            }
 
-    fn bits(self) -> u64 {
-        self.into()
-    }
+            fn bits(self) -> u64 {
+                self.into()
+            }
+        }
+    )+};
 }
 
-impl ClassValue for Wide {
-    fn of(bits: u64) -> Wide {
-        bits
-    }
-
-    fn bits(self) -> u64 {
-        self
-    }
-}
-
-impl ClassValue for Half {
-    fn of(bits: u64) -> Half {
-        bits as Half
-    }
-
-    fn bits(self) -> u64 {
-        self.into()
-    }
-}
+integers! { Word Wide Half }
 
 impl ClassValue for Predicate {
     fn of(bits: u64) -> Predicate {
