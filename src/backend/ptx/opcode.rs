@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::half;
 use super::sequence::{Arg, ONES, ZERO, word};
-use crate::isa::{Compare, Feature, Target, Type};
+use crate::isa::{Compare, Feature, Modifier, Target, Type};
 
 /// The class of a register that ordinary PTX writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +64,9 @@ pub(super) trait OpcodePart: Copy + 'static {
 
     /// The text of the value in an opcode.
     fn text(self) -> &'static str;
+
+    /// Reads the text of a placeholder in the text of an opcode.
+    fn read(place: &str, text: &str) -> Option<Self>;
 }
 
 impl OpcodePart for Type {
@@ -71,6 +74,14 @@ impl OpcodePart for Type {
 
     fn text(self) -> &'static str {
         if self == Type::S32 { "s" } else { "u" }
+    }
+
+    fn read(place: &str, _: &str) -> Option<Type> {
+        match place {
+            "u" | "b" => Some(Type::U32),
+            "s" => Some(Type::S32),
+            _ => None,
+        }
     }
 }
 
@@ -80,6 +91,19 @@ impl OpcodePart for Compare {
     fn text(self) -> &'static str {
         self.modifier().text()
     }
+
+    /// `.lt`; also `.lo`, which is its name for unsigned types.
+    fn read(place: &str, text: &str) -> Option<Compare> {
+        let is_unsigned = text.contains(".u");
+        let place = match place {
+            ".lo" if is_unsigned => ".lt",
+            ".ls" if is_unsigned => ".le",
+            ".hi" if is_unsigned => ".gt",
+            ".hs" if is_unsigned => ".ge",
+            other => other,
+        };
+        Modifier::from_text(place).and_then(Compare::from_modifier)
+    }
 }
 
 impl OpcodePart for u8 {
@@ -88,6 +112,10 @@ impl OpcodePart for u8 {
     /// A truth table is an operand.
     fn text(self) -> &'static str {
         ""
+    }
+
+    fn read(_: &str, _: &str) -> Option<u8> {
+        Some(0)
     }
 }
 

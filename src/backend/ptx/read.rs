@@ -1,7 +1,7 @@
 //! Reads opcodes of ordinary PTX, by the texts of the table.
 
-use super::opcode::Opcode;
-use crate::isa::{Compare, Feature, Modifier, Type};
+use super::opcode::{Opcode, OpcodePart};
+use crate::isa::Feature;
 
 impl Opcode {
     /// The opcode with this text, modifiers included: `add.u32` is [`Opcode::Add`], as is
@@ -57,53 +57,16 @@ impl<'t> Places<'t> {
     }
 
     /// The part of an opcode with this name.
-    pub(super) fn part<P: Read>(&self, name: &str) -> Option<P> {
+    pub(super) fn part<P: OpcodePart>(&self, name: &str) -> Option<P> {
         let found = self.found.iter().find(|it| it.0 == name);
         P::read(found.map_or("", |it| it.1), self.text)
-    }
-}
-
-/// A part of an opcode, as it is read.
-pub(super) trait Read: Sized {
-    /// Reads the text of a placeholder as a part.
-    fn read(place: &str, text: &str) -> Option<Self>;
-}
-
-impl Read for Type {
-    fn read(place: &str, _: &str) -> Option<Type> {
-        match place {
-            "u" | "b" => Some(Type::U32),
-            "s" => Some(Type::S32),
-            _ => None,
-        }
-    }
-}
-
-impl Read for Compare {
-    /// `.lt`; also `.lo`, which is its name for unsigned types.
-    fn read(place: &str, text: &str) -> Option<Compare> {
-        let is_unsigned = text.contains(".u");
-        let place = match place {
-            ".lo" if is_unsigned => ".lt",
-            ".ls" if is_unsigned => ".le",
-            ".hi" if is_unsigned => ".gt",
-            ".hs" if is_unsigned => ".ge",
-            other => other,
-        };
-        Modifier::from_text(place).and_then(Compare::from_modifier)
-    }
-}
-
-impl Read for u8 {
-    /// The table of `lop3` is an operand.
-    fn read(_: &str, _: &str) -> Option<u8> {
-        Some(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::{Compare, Type};
 
     /// The texts of opcodes read back as themselves.
     #[test]
