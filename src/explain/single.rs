@@ -40,11 +40,8 @@ impl Single {
             let keep = if self.is_better_kept { "keep this instruction: " } else { "" };
             let _ = writeln!(text, "// {keep}{costs}");
         }
-        let differs: Vec<&str> = Semantics::ALL
-            .into_iter()
-            .filter(|other| instruction.lower(*other) != instruction.lower(semantics))
-            .map(Semantics::text)
-            .collect();
+        let differs = instruction.differs(semantics).into_iter().map(Semantics::text);
+        let differs: Vec<&str> = differs.collect();
         if !differs.is_empty() {
             let _ = writeln!(
                 text,

@@ -15,8 +15,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { instruction, targets, place, .. } = subject;
     let gate = gate(targets, place.own, place.version);
     let sequence = cheaper_on_all(instruction, targets, gate)?;
-    let program = instruction.lower(Semantics::CURRENT);
-    let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
+    let same = instruction.differs(Semantics::CURRENT).is_empty();
     // With constants, ptxas emits no more instructions than with registers.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let costs = targets.iter().filter_map(|&target| {

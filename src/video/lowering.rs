@@ -34,6 +34,12 @@ impl Instruction {
         semantics == Semantics::CURRENT || self.lower(semantics) == self.lower(Semantics::CURRENT)
     }
 
+    /// The semantics under which the instruction means something else than under this one.
+    pub(crate) fn differs(&self, semantics: Semantics) -> Vec<Semantics> {
+        let program = self.lower(semantics);
+        Semantics::ALL.into_iter().filter(|other| self.lower(*other) != program).collect()
+    }
+
     pub(super) fn lower_with(&self, deviations: Deviations) -> Program {
         let mut lowering = Lowering { builder: Builder::new(), deviations };
         let result = self.operation.body().lower(&mut lowering);

@@ -348,8 +348,6 @@ impl FormOutcome {
         target: Target,
         options: &RewriteOptions,
     ) -> FormOutcome {
-        let program = instruction.lower(options.semantics);
-        let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
         let cost = match &mut outcome {
             Outcome::Rewritten(sequence) => {
                 let cost = cost::cost_of(instruction, sequence, target, options.semantics);
@@ -358,10 +356,6 @@ impl FormOutcome {
             }
             _ => instruction.cost(target),
         };
-        FormOutcome {
-            outcome,
-            cost,
-            differs: others.filter(|other| instruction.lower(*other) != program).collect(),
-        }
+        FormOutcome { outcome, cost, differs: instruction.differs(options.semantics) }
     }
 }
