@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::backend::ptx::{self, Cost, FreshRegisters, Gate, Outcome, Sequence};
+use crate::backend::ptx::{self, Aim, Cost, FreshRegisters, Outcome, Sequence};
 use crate::diagnostic::counted;
 use crate::isa::Target;
 use crate::video::{Instruction, Semantics};
@@ -20,8 +20,7 @@ pub struct Single {
 impl Single {
     /// Returns `None` if there is no ordinary PTX for the instruction on the target.
     pub fn new(instruction: &Instruction, semantics: Semantics, target: Target) -> Option<Single> {
-        let gate = Gate::new(target, None);
-        let outcome = ptx::choose(instruction, target, gate, semantics, true);
+        let outcome = ptx::choose(instruction, Aim::of(target, semantics), true);
         let Outcome::Rewritten(sequence) = outcome else { return None };
         let mut registers = FreshRegisters::avoiding(&instruction.to_string());
         let statements = sequence.to_ptx(instruction, &mut registers);

@@ -1,7 +1,7 @@
 //! V512: a guard that newer versions of ptxas leave out.
 
 use super::{Memo, Rule, Subject};
-use crate::backend::ptx::{cheapest, gate};
+use crate::backend::ptx::{Aim, cheapest, gate};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::video::Semantics;
 
@@ -19,7 +19,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let oldest = targets.iter().copied().min_by_key(|target| target.number);
     let sequence = oldest.and_then(|target| {
         let gate = gate(targets, place.own, place.version);
-        cheapest(instruction, target, Semantics::CURRENT, gate)
+        cheapest(instruction, Aim { target, semantics: Semantics::CURRENT, gate })
     });
     let Some(sequence) = sequence else { return Some(diagnostic) };
     let block = memo.block(place.statement, instruction, &sequence.for_registers(place.registers));

@@ -337,6 +337,33 @@ pub(super) fn products(sequence: &Sequence) -> u32 {
     sequence.lines().iter().map(of).sum()
 }
 
+/// What a sequence is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Aim {
+    pub(crate) target: Target,
+    pub(crate) semantics: Semantics,
+    /// The instructions that the sequence may have.
+    pub(crate) gate: Gate,
+}
+
+impl Aim {
+    /// For a text of a target, whatever its PTX version.
+    pub(crate) fn of(target: Target, semantics: Semantics) -> Aim {
+        Aim { target, semantics, gate: Gate::new(target, None) }
+    }
+
+    fn sequence(self, strategy: Strategy, instruction: &Instruction) -> Option<Sequence> {
+        strategy.sequence(instruction, self.semantics, self.gate)
+    }
+
+    /// The measured best sequence, if the gate admits it and it computes what the semantics asks
+    /// for.
+    fn best(self, instruction: &Instruction, cost: Cost) -> Option<Sequence> {
+        let meant = instruction.is_current(self.semantics);
+        if meant { self.sequence(cost.strategy, instruction) } else { None }
+    }
+}
+
 /// The facts about the place of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Context {
@@ -353,11 +380,9 @@ pub(super) fn on_known(
     instruction: &Instruction,
     context: Context,
     on_registers: &Sequence,
-    target: Target,
-    semantics: Semantics,
-    gate: Gate,
+    aim: Aim,
 ) -> Option<Sequence> {
-    let Context { ranges, sharing } = context;
+    let (target, Context { ranges, sharing }) = (aim.target, context);
     let constant = on_registers.with_constants(constants(&instruction.operation));
     let free = |line: &Line| {
         let facts = line.opcode.facts();
@@ -366,7 +391,7 @@ pub(super) fn on_known(
     let free: u32 = constant.lines().iter().map(free).sum();
     let own = instruction.cost(target)?.strategy;
     if ranges == [None; 3] && sharing == 1 {
-        let best = own.sequence(instruction, semantics, gate)?;
+        let best = aim.sequence(own, instruction)?;
         let least = estimate(&constant, target).saturating_sub(free);
         let is_shorter = best == constant || estimate(&best, target) < least;
         return (is_shorter && moved_constants(&best) == 0).then_some(best);
@@ -385,10 +410,10 @@ pub(super) fn on_known(
     let is_simd = instruction.simd().is_some();
     let others = if is_simd { 0 } else { usize::MAX };
     for strategy in iter::once(own).chain(Strategy::words().take(others)) {
-        let any = strategy.sequence(instruction, semantics, gate);
+        let any = aim.sequence(strategy, instruction);
         least = any.iter().map(steps).fold(least, u32::min);
         let strategy = if sharing > 1 { strategy.sharing(is_simd) } else { strategy };
-        let best = strategy.sequence_within(instruction, ranges, semantics, gate);
+        let best = strategy.sequence_within(instruction, ranges, aim.semantics, aim.gate);
         let best = best.filter(|best| any.as_ref() != Some(best)).map(|best| (steps(&best), best));
         if let Some((count, best)) = best
             && found.as_ref().is_none_or(|(least, _)| count < *least)
@@ -440,18 +465,6 @@ fn moved_constants(sequence: &Sequence) -> u32 {
     sequence.lines().iter().map(of).sum()
 }
 
-/// The measured best sequence, if the gate admits it and it computes what the semantics
-/// asks for.
-fn best(
-    instruction: &Instruction,
-    cost: Cost,
-    semantics: Semantics,
-    gate: Gate,
-) -> Option<Sequence> {
-    let meant = instruction.is_current(semantics);
-    if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
-}
-
 /// The measured costs of an instruction. A text whose `.version` lacks instructions of its target
 /// can also have the sequence for the plain target, which compiles alike.
 fn costs(instruction: &Instruction, target: Target) -> impl Iterator<Item = Cost> {
@@ -468,53 +481,38 @@ fn costs(instruction: &Instruction, target: Target) -> impl Iterator<Item = Cost
 }
 
 /// The measured best sequence, although ptxas' own expansion is as cheap.
-pub(super) fn measured_best(
-    instruction: &Instruction,
-    target: Target,
-    semantics: Semantics,
-    gate: Gate,
-) -> Option<Sequence> {
-    costs(instruction, target).find_map(|cost| best(instruction, cost, semantics, gate))
+pub(super) fn measured_best(instruction: &Instruction, aim: Aim) -> Option<Sequence> {
+    costs(instruction, aim.target).find_map(|cost| aim.best(instruction, cost))
 }
 
 /// The cheapest sequence that the gate admits and that has no video instructions: the
 /// measured one if there is one, otherwise the one with the lowest estimate.
-pub(crate) fn cheapest(
-    instruction: &Instruction,
-    target: Target,
-    semantics: Semantics,
-    gate: Gate,
-) -> Option<Sequence> {
-    let measured = measured_best(instruction, target, semantics, gate);
-    measured.filter(Sequence::is_ordinary).or_else(|| {
-        let all = candidates(instruction, semantics, gate).into_iter();
+pub(crate) fn cheapest(instruction: &Instruction, aim: Aim) -> Option<Sequence> {
+    measured_best(instruction, aim).filter(Sequence::is_ordinary).or_else(|| {
+        let all = candidates(instruction, aim.semantics, aim.gate).into_iter();
         all.map(|(_, sequence)| sequence)
             .filter(Sequence::is_ordinary)
-            .min_by_key(|sequence| estimate(sequence, target))
+            .min_by_key(|sequence| estimate(sequence, aim.target))
     })
 }
 
 /// A sequence that is cheaper than ptxas' own expansion of an instruction. It may
 /// contain unsigned `vabsdiff4`, which is a video instruction itself.
-pub(super) fn cheaper(
-    instruction: &Instruction,
-    target: Target,
-    semantics: Semantics,
-    gate: Gate,
-) -> Option<Sequence> {
+pub(super) fn cheaper(instruction: &Instruction, aim: Aim) -> Option<Sequence> {
+    let target = aim.target;
     let mut all = costs(instruction, target).peekable();
     let Some(&cost) = all.peek() else {
-        return cheaper_on_one(instruction, target, semantics, gate);
+        return cheaper_on_one(instruction, aim);
     };
     if !cost.is_lower() {
         return None;
     }
     let all = all.filter(Cost::is_lower);
-    let measured = all.filter_map(|cost| Some((cost, best(instruction, cost, semantics, gate)?)));
+    let measured = all.filter_map(|cost| Some((cost, aim.best(instruction, cost)?)));
     let mut measured = measured.filter(|(cost, it)| !shifts_constant(it, *cost, target));
     measured.next().map(|(_, sequence)| sequence).or_else(|| {
         // An estimate must be well below the cost, because estimates are uncertain.
-        let sequence = cheapest(instruction, target, semantics, gate)?;
+        let sequence = cheapest(instruction, aim)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
     })
 }
@@ -522,12 +520,7 @@ pub(super) fn cheaper(
 /// A sequence for a SIMD instruction on one register that combines different lanes of it. Only
 /// instructions on two registers were measured. ptxas takes each lane out of a register once, so on
 /// one register it may save an instruction for each lane of both sources.
-fn cheaper_on_one(
-    instruction: &Instruction,
-    target: Target,
-    semantics: Semantics,
-    gate: Gate,
-) -> Option<Sequence> {
+fn cheaper_on_one(instruction: &Instruction, aim: Aim) -> Option<Sequence> {
     let mut on_two = instruction.clone();
     let (Operation::SimdArithmetic(SimdArithmetic { operands, .. })
     | Operation::SimdSet(SimdSet { operands, .. })) = &mut on_two.operation
@@ -539,10 +532,10 @@ fn cheaper_on_one(
     }
     operands.b = Register::new(&format!("{}_", operands.b))?;
     let saved = 2 * operands.lanes.written().count() as u32 + MARGIN;
-    let mut lower = costs(&on_two, target).filter(|cost| {
+    let mut lower = costs(&on_two, aim.target).filter(|cost| {
         cost.rewritten + saved < cost.ptxas && cost.rewritten_weight + saved < cost.ptxas_weight
     });
-    lower.find_map(|cost| best(instruction, cost, semantics, gate))
+    lower.find_map(|cost| aim.best(instruction, cost))
 }
 
 /// A sequence that the gate admits and that is cheaper than ptxas' own expansion on
@@ -552,10 +545,10 @@ pub(crate) fn cheaper_on_all(
     targets: &[Target],
     gate: Gate,
 ) -> Option<Sequence> {
-    let semantics = Semantics::CURRENT;
+    let aim = |target: Target| Aim { target, semantics: Semantics::CURRENT, gate };
     let is_cheaper = |sequence: &Sequence, target: Target| {
         costs(instruction, target).filter(Cost::is_lower).any(|cost| {
-            best(instruction, cost, semantics, gate).as_ref() == Some(sequence)
+            aim(target).best(instruction, cost).as_ref() == Some(sequence)
                 || estimate(sequence, target) + MARGIN < cost.ptxas
         })
     };
@@ -563,7 +556,7 @@ pub(crate) fn cheaper_on_all(
         |sequence: &Sequence| targets.iter().map(|&it| estimate(sequence, it)).sum::<u32>();
     targets
         .iter()
-        .filter_map(|&target| cheaper(instruction, target, semantics, gate))
+        .filter_map(|&target| cheaper(instruction, aim(target)))
         .filter(|sequence| targets.iter().all(|&target| is_cheaper(sequence, target)))
         .min_by_key(estimate_on_all)
 }
@@ -579,9 +572,8 @@ pub(crate) fn cost_of(
     if instruction.has_constants() {
         return None;
     }
-    let gate = Gate::new(target, None);
-    costs(instruction, target)
-        .find(|cost| best(instruction, *cost, semantics, gate).as_ref() == Some(sequence))
+    let aim = Aim::of(target, semantics);
+    costs(instruction, target).find(|cost| aim.best(instruction, *cost).as_ref() == Some(sequence))
 }
 
 /// Whether an instruction should stay rather than become this sequence, which computes
@@ -596,7 +588,7 @@ pub(crate) fn is_better_kept(
     if !instruction.is_current(semantics) || instruction.loses_guard() {
         return false;
     }
-    match cheaper(instruction, target, semantics, Gate::new(target, None)) {
+    match cheaper(instruction, Aim::of(target, semantics)) {
         None => true,
         // The cheaper sequence is not written: it has a video instruction.
         Some(cheaper) => cheaper != *sequence && estimate(sequence, target) + MARGIN >= cost.ptxas,

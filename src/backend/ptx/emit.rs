@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use thiserror::Error;
 
-use super::cost;
+use super::cost::{self, Aim};
 use super::sequence::{Arg, Class, Line, Opcode, Sequence};
 use crate::isa::Target;
 use crate::source::line_end;
@@ -156,8 +156,7 @@ impl Instruction {
         semantics: Semantics,
         registers: &mut FreshRegisters,
     ) -> Result<String, Unavailable> {
-        let gate = super::Gate::new(target, None);
-        let best = cost::cheapest(self, target, semantics, gate);
+        let best = cost::cheapest(self, Aim::of(target, semantics));
         let sequence = best.ok_or_else(|| Unavailable { instruction: self.to_string(), target })?;
         Ok(sequence.to_ptx(self, registers).join("\n"))
     }

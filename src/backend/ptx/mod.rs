@@ -47,10 +47,10 @@ use crate::video::{
 };
 
 pub use cost::Cost;
-pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
 #[cfg(all(feature = "costs-apart", target_family = "wasm"))]
 pub use cost::load_costs;
+pub(crate) use cost::{Aim, is_better_kept};
 #[doc(hidden)]
 pub use cost::{KINDS, class};
 pub(crate) use cost::{cheaper_on_all, cheapest, cost_of};

@@ -6,7 +6,7 @@ mod rewriter;
 
 use thiserror::Error;
 
-use super::cost::{self, Cost};
+use super::cost::{self, Aim, Cost};
 use super::emit::{Operands, Places, Template};
 use super::lanes::Group;
 use super::region::Fusion;
@@ -242,22 +242,16 @@ pub(crate) fn gate(targets: &[Target], own: Option<Target>, version: Option<PtxV
 }
 
 /// Decides what to do with an instruction.
-pub(crate) fn choose(
-    instruction: &Instruction,
-    target: Target,
-    gate: Gate,
-    semantics: Semantics,
-    all: bool,
-) -> Outcome {
-    let meant = !instruction.loses_guard() && instruction.is_current(semantics);
+pub(crate) fn choose(instruction: &Instruction, aim: Aim, all: bool) -> Outcome {
+    let meant = !instruction.loses_guard() && instruction.is_current(aim.semantics);
     let rewritten = |sequence: Option<Sequence>| match sequence {
         Some(sequence) => Outcome::Rewritten(sequence),
         None => Outcome::Unavailable,
     };
-    if all || !meant && !cost::is_native(instruction, target) {
-        return rewritten(cost::cheapest(instruction, target, semantics, gate));
+    if all || !meant && !cost::is_native(instruction, aim.target) {
+        return rewritten(cost::cheapest(instruction, aim));
     }
-    match cost::cheaper(instruction, target, semantics, gate) {
+    match cost::cheaper(instruction, aim) {
         Some(sequence) => Outcome::Rewritten(sequence),
         None => Outcome::Kept,
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::super::cost::{self, Context, Cost};
+use super::super::cost::{self, Aim, Context, Cost};
 use super::super::emit::{Operands, Places, Surroundings, Template};
 use super::super::{FreshRegisters, Gate, Sequence};
 use super::passes::{Hoisted, PASSES, Product, Reading, Replacement, exchange};
@@ -195,10 +195,11 @@ impl<'o> Rewriter<'o> {
         let form = forms.entry(key).or_insert_with(|| {
             let exchanged = (standing == Standing::Exchanged).then(|| exchange(instruction));
             let instruction = exchanged.as_ref().unwrap_or(instruction);
-            let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
+            let aim = Aim { target, semantics: options.semantics, gate };
+            let mut outcome = choose(instruction, aim, options.all);
             if outcome == Outcome::Kept && standing == Standing::Fused {
                 // The best sequence may be the SIMD instruction itself.
-                let own = cost::measured_best(instruction, target, options.semantics, gate);
+                let own = cost::measured_best(instruction, aim);
                 outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
             }
             if standing == Standing::OnConstants {

@@ -13,7 +13,7 @@ mod ranges;
 use std::sync::Arc;
 
 use super::super::super::ZERO;
-use super::super::super::cost::{self, Context};
+use super::super::super::cost::{self, Aim, Context};
 use super::super::super::facts::Facts;
 use super::super::rewriter::{Form, FormOutcome, Given, Rewriter, Standing};
 use super::super::{Outcome, RewriteOptions};
@@ -161,7 +161,8 @@ fn on_known(
     let shorter = match &plain.known.outcome {
         Outcome::Rewritten(own) => {
             let Given { target, gate, .. } = given;
-            cost::on_known(on, context, own, target, rewriter.options.semantics, gate)
+            let aim = Aim { target, semantics: rewriter.options.semantics, gate };
+            cost::on_known(on, context, own, aim)
         }
         _ => None,
     };
