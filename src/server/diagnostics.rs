@@ -2,31 +2,24 @@
 
 use gen_lsp_types::{
     Code as LspCode, CodeDescription, Diagnostic as LspDiagnostic, DiagnosticRelatedInformation,
-    DiagnosticSeverity, DiagnosticTag, Location, Message, Uri,
+    DiagnosticSeverity, DiagnosticTag, Message, Uri,
 };
 
-use super::document::{Encoding, Text};
+use super::state::Document;
 use crate::diagnostic::{Code, Diagnostic, Docs, Severity};
 use crate::report::with_help;
 
 /// A finding in the form of the protocol.
-pub(super) fn shown(
-    found: &Diagnostic,
-    uri: &Uri,
-    text: &Text,
-    encoding: Encoding,
-    docs: &Docs,
-) -> LspDiagnostic {
+pub(super) fn shown(found: &Diagnostic, document: &Document, docs: &Docs) -> LspDiagnostic {
     let related: Vec<DiagnosticRelatedInformation> = found
         .labels
         .iter()
         .map(|label| {
-            let location = Location::new(uri.clone(), text.range(label.span, encoding));
-            DiagnosticRelatedInformation::new(location, label.text.clone())
+            DiagnosticRelatedInformation::new(document.location(label.span), label.text.clone())
         })
         .collect();
     LspDiagnostic {
-        range: text.range(found.span, encoding),
+        range: document.text.range(found.span),
         severity: Some(match found.severity {
             Severity::Error => DiagnosticSeverity::Error,
             Severity::Warning => DiagnosticSeverity::Warning,

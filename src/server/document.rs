@@ -35,7 +35,7 @@ impl Encoding {
         }
     }
 
-    pub(super) fn length(self, text: &str) -> usize {
+    fn length(self, text: &str) -> usize {
         match self {
             Encoding::Utf8 => text.len(),
             Encoding::Utf16 if text.is_ascii() => text.len(),
@@ -67,10 +67,11 @@ impl Encoding {
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     source: String,
+    encoding: Encoding,
     starts: Vec<u32>,
     /// The last offset asked for, and its place in its line. Most offsets are asked for in order,
     /// and a line may be long.
-    last: Cell<(usize, usize, Encoding)>,
+    last: Cell<(usize, usize)>,
 }
 
 impl PartialEq for Text {
@@ -80,12 +81,12 @@ impl PartialEq for Text {
 }
 
 impl Text {
-    pub(super) fn new(mut text: String) -> Text {
+    pub(super) fn new(mut text: String, encoding: Encoding) -> Text {
         // The JSON reader may have allocated twice the length of the text.
         text.shrink_to_fit();
         let mut starts = vec![0];
         starts.extend(starts_in(&text, 0, text.len()));
-        Text { source: text, starts, last: Cell::default() }
+        Text { source: text, encoding, starts, last: Cell::default() }
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -105,9 +106,9 @@ impl Text {
     }
 
     /// The offset of a place. A place after the last line gives the end of the text.
-    pub(super) fn offset(&self, place: Position, encoding: Encoding) -> usize {
+    pub(super) fn offset(&self, place: Position) -> usize {
         match self.line(place.line as usize) {
-            Some((start, line)) => start + encoding.offset(line, place.character as usize),
+            Some((start, line)) => start + self.encoding.offset(line, place.character as usize),
             None => self.source.len(),
         }
     }
@@ -118,7 +119,7 @@ impl Text {
     }
 
     /// The place of an offset.
-    pub(super) fn position(&self, offset: u32, encoding: Encoding) -> Position {
+    pub(super) fn position(&self, offset: u32) -> Position {
         let line = self.line_of(offset);
         let start = self.line_start(line) as usize;
         let mut offset = offset as usize;
@@ -126,42 +127,43 @@ impl Text {
             offset -= 1;
         }
         let (from, before) = match self.last.get() {
-            (at, units, of) if of == encoding && start <= at && at <= offset => (at, units),
+            (at, units) if start <= at && at <= offset => (at, units),
             _ => (start, 0),
         };
-        let units = before + encoding.length(&self.source[from..offset]);
-        self.last.set((offset, units, encoding));
+        let units = before + self.length(&self.source[from..offset]);
+        self.last.set((offset, units));
         Position::new(line, units as u32)
     }
 
-    pub(super) fn range(&self, span: Span, encoding: Encoding) -> Range {
-        Range::new(self.position(span.start, encoding), self.position(span.end, encoding))
+    /// The length of a part of a line as the client counts it.
+    pub(super) fn length(&self, part: &str) -> usize {
+        self.encoding.length(part)
     }
 
-    pub(super) fn span(&self, range: Range, encoding: Encoding) -> Span {
-        let start = self.offset(range.start, encoding);
-        let end = self.offset(range.end, encoding).max(start);
+    pub(super) fn range(&self, span: Span) -> Range {
+        Range::new(self.position(span.start), self.position(span.end))
+    }
+
+    pub(super) fn span(&self, range: Range) -> Span {
+        let start = self.offset(range.start);
+        let end = self.offset(range.end).max(start);
         Span::new(start as u32, end as u32)
     }
 
     /// Makes a change from a client. Returns false if the text would exceed its limit.
-    pub(super) fn change(
-        &mut self,
-        change: TextDocumentContentChangeEvent,
-        encoding: Encoding,
-    ) -> bool {
+    pub(super) fn change(&mut self, change: TextDocumentContentChangeEvent) -> bool {
         match change {
             TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
                 let fits = whole.text.len() <= MAX_LEN;
                 if fits {
-                    *self = Text::new(whole.text);
+                    *self = Text::new(whole.text, self.encoding);
                 }
                 fits
             }
             TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
                 let fits = self.source.len() + part.text.len() <= MAX_LEN;
                 if fits {
-                    self.replace(self.span(part.range, encoding), &part.text);
+                    self.replace(self.span(part.range), &part.text);
                 }
                 fits
             }
@@ -207,42 +209,43 @@ mod tests {
         let mut numbers = Numbers(3);
         for _ in 0..200 {
             let encoding = numbers.pick(&[Encoding::Utf8, Encoding::Utf16, Encoding::Utf32]);
-            let mut text = Text::new(String::new());
+            let mut text = Text::new(String::new(), encoding);
             for _ in 0..50 {
                 let mut place = || Position::new(numbers.below(5) as u32, numbers.below(9) as u32);
                 let (one, two) = (place(), place());
                 let one_first = (one.line, one.character) <= (two.line, two.character);
                 let range = if one_first { Range::new(one, two) } else { Range::new(two, one) };
                 let new: String = (0..numbers.below(4)).map(|_| numbers.pick(PIECES)).collect();
-                let span = text.span(range, encoding);
+                let span = text.span(range);
                 let mut expected = text.source.clone();
                 expected.replace_range(span.range(), &new);
                 text.replace(span, &new);
-                assert_eq!(text, Text::new(expected));
+                assert_eq!(text, Text::new(expected, encoding));
             }
         }
     }
 
     #[test]
     fn places_come_back() {
-        let text = Text::new("aé😀b\r\n\rx\n".into());
+        let text = |encoding| Text::new("aé😀b\r\n\rx\n".into(), encoding);
         for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+            let text = text(encoding);
             for (offset, _) in text.source.char_indices() {
-                let place = text.position(offset as u32, encoding);
+                let place = text.position(offset as u32);
                 let inside_break = text.source[offset..].starts_with('\n') && offset == 9;
-                assert!(text.offset(place, encoding) == offset || inside_break, "{offset}");
+                assert!(text.offset(place) == offset || inside_break, "{offset}");
             }
         }
+        let text = text(Encoding::Utf16);
         // The place asked for before does not matter.
-        let asked = |one: u32| [Encoding::Utf8, Encoding::Utf16].map(|of| text.position(one, of));
         for one in 0..text.source.len() as u32 {
             for other in 0..text.source.len() as u32 {
-                let fresh = Text::new(text.source.clone()).position(other, Encoding::Utf16);
-                asked(one);
-                assert_eq!(text.position(other, Encoding::Utf16), fresh, "{one} {other}");
+                let fresh = Text::new(text.source.clone(), text.encoding).position(other);
+                text.position(one);
+                assert_eq!(text.position(other), fresh, "{one} {other}");
             }
         }
-        let place = |line, character| text.offset(Position::new(line, character), Encoding::Utf16);
+        let place = |line, character| text.offset(Position::new(line, character));
         assert_eq!([place(0, 0), place(0, 2), place(0, 4), place(0, 5)], [0, 3, 7, 8]);
         // Inside of a character, beyond the end of a line, beyond all lines.
         assert_eq!([place(0, 3), place(0, 99), place(2, 0), place(9, 0)], [3, 8, 11, 13]);

@@ -3,7 +3,7 @@
 use gen_lsp_types::SymbolKind as LspKind;
 use serde_json::{Value, json};
 
-use super::document::{Encoding, Text};
+use super::document::Text;
 use crate::flow::Flow;
 use crate::names::{Names, Symbol, SymbolKind};
 use crate::source::Span;
@@ -20,15 +20,15 @@ const MOST_BYTES: usize = 2 << 20;
 
 /// The symbols of a module: functions with their labels, and variables outside of functions. Each
 /// label spans its basic block.
-pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
+pub(super) fn symbols(text: &Text) -> Vec<Value> {
     let source = text.as_str();
     let shown = |name: Span, whole: Span, detail: &str, kind: LspKind, children: Vec<Value>| {
         json!({
             "name": name.text(source),
             "detail": detail,
             "kind": kind,
-            "range": text.range(whole, encoding),
-            "selectionRange": text.range(name, encoding),
+            "range": text.range(whole),
+            "selectionRange": text.range(name),
             "children": children,
         })
     };

@@ -16,7 +16,7 @@ use super::actions::{self, Action, Purpose};
 use super::completion::{self, OfferKind, Signature};
 use super::place::{self, NameAt};
 use super::state::{Answer, Document, InForce, Server, answer, failure, params};
-use super::{hints, hover, outline, statements, tokens};
+use super::{diagnostics, hints, hover, outline, statements, tokens};
 use crate::analysis::ParseInstructionError;
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs, Edit};
@@ -48,7 +48,7 @@ impl Server {
         let text = &here.document.text;
         Ok(hover::at(text.as_str(), &here.check, here.offset).map(|hover| {
             let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
-            let range = text.range(hover.span, self.encoding);
+            let range = text.range(hover.span);
             Hover::new(Contents::MarkupContent(contents), Some(range))
         }))
     }
@@ -56,7 +56,7 @@ impl Server {
     /// A place in an open text; `None` if the language of the text is not read.
     fn here(&self, place: &TextDocumentPositionParams) -> Result<Option<Here<'_>>, ResponseError> {
         let document = self.document(&place.text_document)?;
-        let offset = document.text.offset(place.position, self.encoding) as u32;
+        let offset = document.text.offset(place.position) as u32;
         let in_force = self.in_force(document);
         Ok(in_force.map(|InForce { check, .. }| Here { document, check, offset }))
     }
@@ -76,11 +76,7 @@ impl Server {
         place: &TextDocumentPositionParams,
     ) -> Result<Option<Location>, ResponseError> {
         let Some((document, found)) = self.name(place)? else { return Ok(None) };
-        Ok(found.declaration().map(|span| self.location(document, span)))
-    }
-
-    fn location(&self, document: &Document, span: Span) -> Location {
-        Location::new(document.uri.clone(), document.text.range(span, self.encoding))
+        Ok(found.declaration().map(|span| document.location(span)))
     }
 
     /// All places of a name in its text.
@@ -89,7 +85,7 @@ impl Server {
         let Some((document, found)) = found else { return Ok(Value::Null) };
         let declarations = params.context.include_declaration;
         let same = found.same().into_iter().filter(|it| declarations || !it.declares);
-        let places: Vec<Location> = same.map(|it| self.location(document, it.span)).collect();
+        let places: Vec<Location> = same.map(|it| document.location(it.span)).collect();
         answer(places)
     }
 
@@ -101,7 +97,7 @@ impl Server {
             } else {
                 DocumentHighlightKind::Text
             };
-            json!({ "range": document.text.range(it.span, self.encoding), "kind": kind })
+            json!({ "range": document.text.range(it.span), "kind": kind })
         });
         Ok(Value::Array(shown.collect()))
     }
@@ -113,7 +109,7 @@ impl Server {
             let message = "only declared names of PTX can be changed";
             return Err(failure(ErrorCode::RequestFailed, message));
         };
-        let range = document.text.range(found.span(), self.encoding);
+        let range = document.text.range(found.span());
         let name = found.span().text(document.text.as_str());
         Ok(json!({ "range": range, "placeholder": name }))
     }
@@ -123,14 +119,13 @@ impl Server {
         let found = self.name(&params.text_document_position_params)?;
         let (document, found) = found.ok_or_else(|| refused("there is no name here".into()))?;
         let edits = found.rename(&params.new_name).map_err(|error| refused(error.to_string()))?;
-        let changes = [(document.uri.clone(), self.edits(document, &edits))];
-        Ok(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() })
+        Ok(workspace_edit(document, &edits))
     }
 
     /// The functions, labels and variables of PTX. Other languages have servers of their own.
     pub(super) fn symbols(&self, identifier: &TextDocumentIdentifier) -> Answer {
         let document = self.ptx(identifier)?;
-        let symbols = document.map(|it| outline::symbols(&it.text, self.encoding));
+        let symbols = document.map(|it| outline::symbols(&it.text));
         Ok(symbols.map_or(Value::Null, Value::Array))
     }
 
@@ -160,8 +155,8 @@ impl Server {
             return Ok(Value::Null);
         }
         let whole = Span::new(0, text.as_str().len() as u32);
-        let part = range.map_or(whole, |range| text.span(range, self.encoding));
-        answer(json!({ "data": tokens::within(text, check.language, part, self.encoding) }))
+        let part = range.map_or(whole, |range| text.span(range));
+        answer(json!({ "data": tokens::within(text, check.language, part) }))
     }
 
     /// Hints on the lanes that selectors choose and on the machine instructions for each video
@@ -170,7 +165,7 @@ impl Server {
         let document = self.document(&params.text_document)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(json!([])) };
         let text = &document.text;
-        let part = text.span(params.range, self.encoding);
+        let part = text.span(params.range);
         let mut found = Vec::new();
         for it in statements::within(text.as_str(), &check, part) {
             if self.options.lane_hints {
@@ -182,7 +177,7 @@ impl Server {
         }
         let shown = found.into_iter().map(|hint| {
             json!({
-                "position": text.position(hint.at, self.encoding),
+                "position": text.position(hint.at),
                 "label": hint.label,
                 "tooltip": hint.tooltip,
                 "paddingLeft": true,
@@ -196,9 +191,9 @@ impl Server {
         let document = self.document(identifier)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(json!([])) };
         let text = &document.text;
-        let found = statements::within(text.as_str(), &check, text.span(part, self.encoding));
+        let found = statements::within(text.as_str(), &check, text.span(part));
         let shown = found.into_iter().map(|it| {
-            let range = text.range(it.statement.span, self.encoding);
+            let range = text.range(it.statement.span);
             json!({ "text": it.instruction.to_string(), "range": range })
         });
         Ok(Value::Array(shown.collect()))
@@ -212,7 +207,7 @@ impl Server {
         let Some(found) = found else {
             return Ok(Value::Null);
         };
-        let range = answer(text.range(found.typed, self.encoding))?;
+        let range = answer(text.range(found.typed))?;
         let items = found.offers.iter().enumerate().map(|(number, offer)| {
             let kind = match offer.kind {
                 OfferKind::Mnemonic => CompletionItemKind::Keyword,
@@ -270,7 +265,7 @@ impl Server {
         let document = self.document(&params.text_document)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Vec::new()) };
         let text = document.text.as_str();
-        let asked = document.text.span(params.range, self.encoding);
+        let asked = document.text.span(params.range);
         let wanted = |kind: &CodeActionKind| {
             let kind = kind_text(kind);
             params.context.only.as_ref().is_none_or(|only| {
@@ -303,36 +298,7 @@ impl Server {
             found.extend(actions::fix_all(text, &check));
         }
         let docs = self.docs(document);
-        Ok(found.into_iter().map(|action| self.action(document, action, &docs)).collect())
-    }
-
-    fn action(&self, document: &Document, action: Action<'_>, docs: &Docs) -> CodeAction {
-        let Action { title, purpose, found, edits } = action;
-        let kind = match purpose {
-            Purpose::Fix { .. } | Purpose::Ignore => CodeActionKind::QuickFix,
-            Purpose::FixAll => fix_all_kind(),
-            Purpose::Rewrite => CodeActionKind::RefactorRewrite,
-        };
-        let about = found.map(|it| vec![self.shown_finding(document, it, docs)]);
-        let changes = [(document.uri.clone(), self.edits(document, &edits))];
-        CodeAction {
-            title,
-            kind: Some(kind),
-            diagnostics: about,
-            is_preferred: (purpose == Purpose::Fix { preferred: true }).then_some(true),
-            edit: Some(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }),
-            ..CodeAction::default()
-        }
-    }
-
-    fn edits(&self, document: &Document, edits: &[Edit]) -> Vec<TextEdit> {
-        let edits = edits.iter();
-        edits
-            .map(|edit| {
-                let range = document.text.range(edit.span, self.encoding);
-                TextEdit::new(range, edit.replacement.clone())
-            })
-            .collect()
+        Ok(found.into_iter().map(|action| shown_action(document, action, &docs)).collect())
     }
 
     /// The edits that format a text, or only the lines of a range.
@@ -356,7 +322,7 @@ impl Server {
             if range.is_some() { format.with_line_ending(LineEnding::Keep) } else { format };
         // A text with errors stays unchanged; the findings say why.
         let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
-        let mut edits = self.edits(document, &edits);
+        let mut edits = text_edits(document, &edits);
         if let Some((start, end)) = range {
             // Editors end a selection of whole lines at the start of the next line.
             let last = if end.character == 0 { end.line.saturating_sub(1) } else { end.line };
@@ -410,6 +376,36 @@ impl Server {
             _ => Err(wrong("no such command")),
         }
     }
+}
+
+fn shown_action(document: &Document, action: Action<'_>, docs: &Docs) -> CodeAction {
+    let Action { title, purpose, found, edits } = action;
+    let kind = match purpose {
+        Purpose::Fix { .. } | Purpose::Ignore => CodeActionKind::QuickFix,
+        Purpose::FixAll => fix_all_kind(),
+        Purpose::Rewrite => CodeActionKind::RefactorRewrite,
+    };
+    CodeAction {
+        title,
+        kind: Some(kind),
+        diagnostics: found.map(|it| vec![diagnostics::shown(it, document, docs)]),
+        is_preferred: (purpose == Purpose::Fix { preferred: true }).then_some(true),
+        edit: Some(workspace_edit(document, &edits)),
+        ..CodeAction::default()
+    }
+}
+
+fn workspace_edit(document: &Document, edits: &[Edit]) -> WorkspaceEdit {
+    let changes = [(document.uri.clone(), text_edits(document, edits))];
+    WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }
+}
+
+fn text_edits(document: &Document, edits: &[Edit]) -> Vec<TextEdit> {
+    let text = &document.text;
+    edits
+        .iter()
+        .map(|edit| TextEdit::new(text.range(edit.span), edit.replacement.clone()))
+        .collect()
 }
 
 /// Why an instruction is not evaluated.

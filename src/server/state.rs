@@ -10,8 +10,8 @@ use std::sync::Arc;
 use gen_lsp_types::{
     DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
     DocumentFormattingParams, DocumentRangeFormattingParams, DocumentSymbolParams,
-    FoldingRangeParams, PublishDiagnosticsParams, SemanticTokensParams, SemanticTokensRangeParams,
-    TextDocumentIdentifier, Uri,
+    FoldingRangeParams, Location, PublishDiagnosticsParams, SemanticTokensParams,
+    SemanticTokensRangeParams, TextDocumentIdentifier, Uri,
 };
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use percent_encoding::percent_decode_str;
@@ -27,6 +27,7 @@ use crate::analysis::{check_counted, check_up_to};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::FormatOptions;
+use crate::source::Span;
 use crate::workspace::bug::{Bug, guarded};
 use crate::workspace::docs::docs;
 use crate::workspace::headers::HeaderFiles;
@@ -43,7 +44,7 @@ const REQUEST_CANCELLED: i32 = -32800;
 #[derive(Default)]
 pub struct Server {
     phase: Phase,
-    pub(super) encoding: Encoding,
+    encoding: Encoding,
     pub(super) client: Client,
     pub(super) options: Options,
     /// `None` before the client has sent its options.
@@ -98,6 +99,12 @@ pub(super) struct Document {
     pub(super) text: Text,
     /// The findings, computed once for a version, and only when asked for.
     found: OnceCell<Vec<Diagnostic>>,
+}
+
+impl Document {
+    pub(super) fn location(&self, span: Span) -> Location {
+        Location::new(self.uri.clone(), self.text.range(span))
+    }
 }
 
 /// The settings for a text.
@@ -465,7 +472,7 @@ impl Server {
             path: path_of(&item.uri),
             version: item.version,
             language_id: language_id.as_str().unwrap_or_default().to_ascii_lowercase(),
-            text: Text::new(item.text),
+            text: Text::new(item.text, self.encoding),
             found: OnceCell::new(),
             uri: item.uri,
         };
@@ -478,11 +485,10 @@ impl Server {
     fn change(&mut self, params: DidChangeTextDocumentParams) -> Result<(), ResponseError> {
         let identifier = params.text_document;
         let uri = identifier.text_document_identifier.uri.as_ref().to_string();
-        let encoding = self.encoding;
         let document = self.documents.get_mut(&uri).ok_or_else(|| unopened(&uri))?;
         let mut fits = true;
         for change in params.content_changes {
-            fits &= document.text.change(change, encoding);
+            fits &= document.text.change(change);
         }
         document.version = identifier.version;
         document.found.take();
@@ -575,16 +581,7 @@ impl Server {
     fn shown(&self, document: &Document) -> Vec<gen_lsp_types::Diagnostic> {
         let docs = self.docs(document);
         let found = self.found(document).iter();
-        found.map(|found| self.shown_finding(document, found, &docs)).collect()
-    }
-
-    pub(super) fn shown_finding(
-        &self,
-        document: &Document,
-        found: &Diagnostic,
-        docs: &Docs,
-    ) -> gen_lsp_types::Diagnostic {
-        diagnostics::shown(found, &document.uri, &document.text, self.encoding, docs)
+        found.map(|found| diagnostics::shown(found, document, &docs)).collect()
     }
 
     /// The documentation that the findings of a text link to.

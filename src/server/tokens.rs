@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::slice;
 
-use super::document::{Encoding, Text};
+use super::document::Text;
 use super::statements::in_template;
 use crate::check::Language;
 use crate::embed::{self, Host};
@@ -61,7 +61,7 @@ struct Token {
 }
 
 /// The tokens that touch a part of a text. Each takes five numbers, as the protocol encodes it.
-pub(super) fn within(text: &Text, language: Language, part: Span, encoding: Encoding) -> Vec<u32> {
+pub(super) fn within(text: &Text, language: Language, part: Span) -> Vec<u32> {
     let source = text.as_str();
     let mut tokens = match language.host() {
         None => in_module(source, part),
@@ -69,7 +69,7 @@ pub(super) fn within(text: &Text, language: Language, part: Span, encoding: Enco
     };
     tokens.retain(|token| token.span.start < part.end && part.start < token.span.end);
     tokens.sort_by_key(|token| token.span.start);
-    encoded(&tokens, text, encoding)
+    encoded(&tokens, text)
 }
 
 fn in_module(source: &str, part: Span) -> Vec<Token> {
@@ -197,7 +197,7 @@ fn in_asm(source: &str, host: Host, part: Span) -> Vec<Token> {
 
 /// Encodes positions relative to the previous token. A token of several lines becomes one token for
 /// each line.
-fn encoded(tokens: &[Token], text: &Text, encoding: Encoding) -> Vec<u32> {
+fn encoded(tokens: &[Token], text: &Text) -> Vec<u32> {
     let source = text.as_str();
     let mut numbers = Vec::with_capacity(5 * tokens.len());
     let (mut last_line, mut last_start, mut last_end) = (0, 0, 0);
@@ -210,9 +210,9 @@ fn encoded(tokens: &[Token], text: &Text, encoding: Encoding) -> Vec<u32> {
         let mut at = token.span.start;
         for line in token.span.text(source).split_inclusive(['\n', '\r']) {
             let shown = line.trim_end_matches(['\n', '\r']);
-            let length = encoding.length(shown) as u32;
+            let length = text.length(shown) as u32;
             if length > 0 {
-                let place = text.position(at, encoding);
+                let place = text.position(at);
                 let start = if place.line == last_line { last_start } else { 0 };
                 numbers.extend([
                     place.line - last_line,
