@@ -99,6 +99,29 @@ macro_rules! setters {
     )*};
 }
 
+/// An enum whose values have texts: all values in order, and the text of each.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $($(#[$doc:meta])* $value:ident = $text:literal,)+ }
+        $(#[$of_all:meta])* $see:vis ALL
+        $(#[$of_text:meta])* $say:ident
+    ) => {
+        $(#[$meta])*
+        pub enum $name { $($(#[$doc])* $value,)+ }
+
+        impl $name {
+            $(#[$of_all])*
+            $see const ALL: [$name; [$($text),+].len()] = [$($name::$value),+];
+
+            $(#[$of_text])*
+            pub const fn $say(self) -> &'static str {
+                match self { $($name::$value => $text,)+ }
+            }
+        }
+    };
+}
+
 pub mod analysis;
 pub mod backend;
 pub mod check;

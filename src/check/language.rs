@@ -10,38 +10,45 @@ use crate::embed::Host;
 use crate::source::mark_len;
 use crate::syntax::lexer::trivia_end;
 
-/// The language of a text.
-///
-/// ```
-/// use std::path::Path;
-/// use vptx::check::Language;
-///
-/// let language = |path| Language::of(Path::new(path), "");
-/// assert_eq!(language("kernel.cu"), Some(Language::Cuda));
-/// assert_eq!(language("kernel.PY"), Some(Language::Python));
-/// assert_eq!(language("kernel.txt"), None);
-/// assert_eq!(Language::of(Path::new("kernel.txt"), ".version 8.0"), Some(Language::Ptx));
-/// assert_eq!("julia".parse(), Ok(Language::Julia));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Language {
-    /// PTX: whole modules or bare statements.
-    #[default]
-    Ptx,
-    /// CUDA, `OpenCL` or C++: the PTX in its `asm` statements is checked.
-    Cuda,
-    /// Python: the PTX of Triton's inline assembly and the like, and of CUDA sources in strings.
-    Python,
-    /// Mojo: the PTX of its inline assembly.
-    Mojo,
-    /// Rust: the PTX of `asm!`, and of CUDA sources in strings.
-    Rust,
-    /// Julia: the PTX of `@asmcall` and `llvmcall`.
-    Julia,
-    /// Zig: the PTX of `asm`.
-    Zig,
-    /// Jupyter notebooks: the PTX in their code cells.
-    Notebook,
+words! {
+    /// The language of a text.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use vptx::check::Language;
+    ///
+    /// let language = |path| Language::of(Path::new(path), "");
+    /// assert_eq!(language("kernel.cu"), Some(Language::Cuda));
+    /// assert_eq!(language("kernel.PY"), Some(Language::Python));
+    /// assert_eq!(language("kernel.txt"), None);
+    /// assert_eq!(Language::of(Path::new("kernel.txt"), ".version 8.0"), Some(Language::Ptx));
+    /// assert_eq!("julia".parse(), Ok(Language::Julia));
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Language {
+        /// PTX: whole modules or bare statements.
+        #[default]
+        Ptx = "ptx",
+        /// CUDA, `OpenCL` or C++: the PTX in its `asm` statements is checked.
+        Cuda = "cuda",
+        /// Python: the PTX of Triton's inline assembly and the like, and of CUDA sources in
+        /// strings.
+        Python = "python",
+        /// Mojo: the PTX of its inline assembly.
+        Mojo = "mojo",
+        /// Rust: the PTX of `asm!`, and of CUDA sources in strings.
+        Rust = "rust",
+        /// Julia: the PTX of `@asmcall` and `llvmcall`.
+        Julia = "julia",
+        /// Zig: the PTX of `asm`.
+        Zig = "zig",
+        /// Jupyter notebooks: the PTX in their code cells.
+        Notebook = "notebook",
+    }
+    /// Every language.
+    pub ALL
+    /// The name, such as `cuda`.
+    text
 }
 
 /// The endings, in lower case, that always stand for a language.
@@ -63,37 +70,11 @@ pub(crate) const ENDINGS: &[(&[&str], Language)] = &[
 ];
 
 impl Language {
-    /// Every language.
-    pub const ALL: [Language; 8] = [
-        Language::Ptx,
-        Language::Cuda,
-        Language::Python,
-        Language::Mojo,
-        Language::Rust,
-        Language::Julia,
-        Language::Zig,
-        Language::Notebook,
-    ];
-
     /// The characters that start a comment up to the end of the line.
     pub(crate) fn comment_mark(self) -> &'static str {
         match self {
             Language::Python | Language::Mojo | Language::Julia => "#",
             _ => "//",
-        }
-    }
-
-    /// The name, such as `cuda`.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Language::Ptx => "ptx",
-            Language::Cuda => "cuda",
-            Language::Python => "python",
-            Language::Mojo => "mojo",
-            Language::Rust => "rust",
-            Language::Julia => "julia",
-            Language::Zig => "zig",
-            Language::Notebook => "notebook",
         }
     }
 

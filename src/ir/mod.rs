@@ -39,29 +39,21 @@ pub use range::Range;
 pub use text::ParseProgramError;
 pub use verify::{MAX_BITS, VerifyError, VerifyErrorKind};
 
-/// A source register of the instruction, as a 32-bit word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Input {
-    /// `a`
-    A,
-    /// `b`
-    B,
-    /// `c`
-    C,
-}
-
-impl Input {
-    /// All inputs.
-    pub const ALL: [Input; 3] = [Input::A, Input::B, Input::C];
-
-    /// Its letter.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Input::A => "a",
-            Input::B => "b",
-            Input::C => "c",
-        }
+words! {
+    /// A source register of the instruction, as a 32-bit word.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Input {
+        /// `a`
+        A = "a",
+        /// `b`
+        B = "b",
+        /// `c`
+        C = "c",
     }
+    /// All inputs.
+    pub ALL
+    /// Its letter.
+    text
 }
 
 /// A value of a program: the result of one of its steps.
@@ -149,45 +141,27 @@ impl Op {
     }
 }
 
-/// The manual's stages, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stage {
-    /// Extraction and extension of parts or lanes.
-    Extract,
-    /// The primary operation.
-    Compute,
-    /// Clamping to the range of the destination.
-    Saturate,
-    /// The secondary operation or the sum of lanes.
-    Secondary,
-    /// Insertion of parts or lanes into `c`.
-    Merge,
-    /// The low 32 bits.
-    Write,
-}
-
-impl Stage {
-    /// All stages.
-    pub const ALL: [Stage; 6] = [
-        Stage::Extract,
-        Stage::Compute,
-        Stage::Saturate,
-        Stage::Secondary,
-        Stage::Merge,
-        Stage::Write,
-    ];
-
-    /// Its name.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Stage::Extract => "extract",
-            Stage::Compute => "compute",
-            Stage::Saturate => "saturate",
-            Stage::Secondary => "secondary",
-            Stage::Merge => "merge",
-            Stage::Write => "write",
-        }
+words! {
+    /// The manual's stages, in their order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Stage {
+        /// Extraction and extension of parts or lanes.
+        Extract = "extract",
+        /// The primary operation.
+        Compute = "compute",
+        /// Clamping to the range of the destination.
+        Saturate = "saturate",
+        /// The secondary operation or the sum of lanes.
+        Secondary = "secondary",
+        /// Insertion of parts or lanes into `c`.
+        Merge = "merge",
+        /// The low 32 bits.
+        Write = "write",
     }
+    /// All stages.
+    pub ALL
+    /// Its name.
+    text
 }
 
 /// One step of a program.

@@ -88,60 +88,38 @@ exact lanes that the mask names, and no lanes are written.",
         "Takes the larger of the result and `c`.",
 }
 
-/// The role of a modifier: the name of its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Destination type: how the result is read when it is clamped or combined.
-    Dtype,
-    /// Type of source `a`: sign- or zero-extension on extraction.
-    Atype,
-    /// Type of source `b`.
-    Btype,
-    /// Plus one mode of `vmad`.
-    PlusOne,
-    /// Saturation to the range of the destination.
-    Saturate,
-    /// Shift mode: clamp or wrap the amount.
-    Mode,
-    /// Comparison of `vset*`.
-    Compare,
-    /// Right shift of `vmad`'s result.
-    Scale,
-    /// Secondary operation with `c`.
-    Secondary,
+words! {
+    /// The role of a modifier: the name of its slot.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Role {
+        /// Destination type: how the result is read when it is clamped or combined.
+        Dtype = "destination type",
+        /// Type of source `a`: sign- or zero-extension on extraction.
+        Atype = "type of a",
+        /// Type of source `b`.
+        Btype = "type of b",
+        /// Plus one mode of `vmad`.
+        PlusOne = "plus one mode",
+        /// Saturation to the range of the destination.
+        Saturate = "saturation",
+        /// Shift mode: clamp or wrap the amount.
+        Mode = "shift mode",
+        /// Comparison of `vset*`.
+        Compare = "comparison",
+        /// Right shift of `vmad`'s result.
+        Scale = "scale",
+        /// Secondary operation with `c`.
+        Secondary = "secondary operation",
+    }
+    /// All roles.
+    pub ALL
+    /// The term the manual uses.
+    name
 }
 
 impl Role {
     /// Number of roles, for tables indexed by `role as usize`.
-    pub const COUNT: usize = 9;
-
-    /// All roles.
-    pub const ALL: [Role; Role::COUNT] = [
-        Role::Dtype,
-        Role::Atype,
-        Role::Btype,
-        Role::PlusOne,
-        Role::Saturate,
-        Role::Mode,
-        Role::Compare,
-        Role::Scale,
-        Role::Secondary,
-    ];
-
-    /// The term the manual uses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Role::Dtype => "destination type",
-            Role::Atype => "type of a",
-            Role::Btype => "type of b",
-            Role::PlusOne => "plus one mode",
-            Role::Saturate => "saturation",
-            Role::Mode => "shift mode",
-            Role::Compare => "comparison",
-            Role::Scale => "scale",
-            Role::Secondary => "secondary operation",
-        }
-    }
+    pub const COUNT: usize = Role::ALL.len();
 
     /// Whether the slot holds a type.
     pub const fn is_type(self) -> bool {

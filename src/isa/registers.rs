@@ -1,32 +1,25 @@
 use std::fmt;
 
-/// The declared type of a register that can be a 32-bit operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
-pub enum WordType {
-    /// `.b32`
-    B32,
-    /// `.u32`
-    U32,
-    /// `.s32`
-    S32,
-    /// `.f16x2`, which ptxas treats as untyped bits here.
-    F16x2,
+words! {
+    /// The declared type of a register that can be a 32-bit operand.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+    pub enum WordType {
+        /// `.b32`
+        B32 = ".b32",
+        /// `.u32`
+        U32 = ".u32",
+        /// `.s32`
+        S32 = ".s32",
+        /// `.f16x2`, which ptxas treats as untyped bits here.
+        F16x2 = ".f16x2",
+    }
+    ALL
+    /// The spelling in PTX, with its dot.
+    text
 }
 
 impl WordType {
-    const ALL: [WordType; 4] = [WordType::B32, WordType::U32, WordType::S32, WordType::F16x2];
-
-    /// The spelling in PTX, with its dot.
-    pub const fn text(self) -> &'static str {
-        match self {
-            WordType::B32 => ".b32",
-            WordType::U32 => ".u32",
-            WordType::S32 => ".s32",
-            WordType::F16x2 => ".f16x2",
-        }
-    }
-
     /// The type with this spelling, if there is one.
     pub(crate) fn from_text(text: &str) -> Option<WordType> {
         WordType::ALL.into_iter().find(|it| it.text() == text)

@@ -4,39 +4,30 @@ use std::str::FromStr;
 use super::InvalidName;
 use super::name::named;
 
-/// A byte or half-word of a 32-bit register (scalar selector, 9.7.18.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// Bits 0–7.
-    B0,
-    /// Bits 8–15.
-    B1,
-    /// Bits 16–23.
-    B2,
-    /// Bits 24–31.
-    B3,
-    /// Bits 0–15.
-    H0,
-    /// Bits 16–31.
-    H1,
+words! {
+    /// A byte or half-word of a 32-bit register (scalar selector, 9.7.18.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Part {
+        /// Bits 0–7.
+        B0 = ".b0",
+        /// Bits 8–15.
+        B1 = ".b1",
+        /// Bits 16–23.
+        B2 = ".b2",
+        /// Bits 24–31.
+        B3 = ".b3",
+        /// Bits 0–15.
+        H0 = ".h0",
+        /// Bits 16–31.
+        H1 = ".h1",
+    }
+    /// All six parts.
+    pub ALL
+    /// The spelling in PTX, with its dot.
+    text
 }
 
 impl Part {
-    /// All six parts.
-    pub const ALL: [Part; 6] = [Part::B0, Part::B1, Part::B2, Part::B3, Part::H0, Part::H1];
-
-    /// The spelling in PTX, with its dot.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Part::B0 => ".b0",
-            Part::B1 => ".b1",
-            Part::B2 => ".b2",
-            Part::B3 => ".b3",
-            Part::H0 => ".h0",
-            Part::H1 => ".h1",
-        }
-    }
-
     /// The part with exactly this spelling, if there is one.
     pub(crate) fn from_text(text: &str) -> Option<Part> {
         Part::ALL.into_iter().find(|part| part.text() == text)

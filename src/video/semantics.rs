@@ -8,23 +8,26 @@ use thiserror::Error;
 use super::Deviation;
 use super::deviation::Deviations;
 
-/// The meanings that an instruction can have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Semantics {
-    /// The manual, as `vptx explain` reads it.
-    #[default]
-    Manual,
-    /// The results of the code that ptxas 11.x, 12.x and 13.0 to 13.2 emit.
-    Ptxas12,
-    /// The results of the code that ptxas emits from 13.3 on.
-    Ptxas13,
+words! {
+    /// The meanings that an instruction can have.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Semantics {
+        /// The manual, as `vptx explain` reads it.
+        #[default]
+        Manual = "manual",
+        /// The results of the code that ptxas 11.x, 12.x and 13.0 to 13.2 emit.
+        Ptxas12 = "ptxas-12",
+        /// The results of the code that ptxas emits from 13.3 on.
+        Ptxas13 = "ptxas-13",
+    }
+    /// All of them.
+    pub ALL
+    /// The name on the command line.
+    text
 }
 
 impl Semantics {
-    /// All of them.
-    pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
-
     /// The semantics of ptxas, the oldest first.
     pub const PTXAS: [Semantics; 2] = [Semantics::Ptxas12, Semantics::Ptxas13];
 
@@ -38,15 +41,6 @@ impl Semantics {
         let mut numbers = release.split('.').map(|number| number.parse().ok());
         let release: (u32, u32) = (numbers.next()??, numbers.next().unwrap_or(Some(0))?);
         Some(if release < (13, 3) { Semantics::Ptxas12 } else { Semantics::Ptxas13 })
-    }
-
-    /// The name on the command line.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Semantics::Manual => "manual",
-            Semantics::Ptxas12 => "ptxas-12",
-            Semantics::Ptxas13 => "ptxas-13",
-        }
     }
 
     /// A title: the manual, or the releases of ptxas that give these results.

@@ -29,46 +29,30 @@ use crate::ir::Input;
 use crate::isa::InvalidName;
 use crate::video::{Instruction, Semantics};
 
-/// The processors that a module is for, by the first part of LLVM's target triples.
-///
-/// Lanes become vectors where LLVM then makes fewer machine instructions than for one lane after
-/// the other. All of these processors are little-endian.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Architecture {
-    /// All processors that LLVM knows: no vectors.
-    #[default]
-    Any,
-    /// GPUs of AMD.
-    Amdgcn,
-    /// GPUs of NVIDIA.
-    Nvptx64,
-    /// x86 with 64 bits.
-    X86_64,
-    /// Arm with 64 bits.
-    Aarch64,
-}
-
-impl Architecture {
-    /// All of them.
-    pub const ALL: [Architecture; 5] = [
-        Architecture::Any,
-        Architecture::Amdgcn,
-        Architecture::Nvptx64,
-        Architecture::X86_64,
-        Architecture::Aarch64,
-    ];
-
-    /// Its name: `any`, or as in target triples.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Architecture::Any => "any",
-            Architecture::Amdgcn => "amdgcn",
-            Architecture::Nvptx64 => "nvptx64",
-            Architecture::X86_64 => "x86_64",
-            Architecture::Aarch64 => "aarch64",
-        }
+words! {
+    /// The processors that a module is for, by the first part of LLVM's target triples.
+    ///
+    /// Lanes become vectors where LLVM then makes fewer machine instructions than for one lane
+    /// after the other. All of these processors are little-endian.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Architecture {
+        /// All processors that LLVM knows: no vectors.
+        #[default]
+        Any = "any",
+        /// GPUs of AMD.
+        Amdgcn = "amdgcn",
+        /// GPUs of NVIDIA.
+        Nvptx64 = "nvptx64",
+        /// x86 with 64 bits.
+        X86_64 = "x86_64",
+        /// Arm with 64 bits.
+        Aarch64 = "aarch64",
     }
+    /// All of them.
+    pub ALL
+    /// Its name: `any`, or as in target triples.
+    text
 }
 
 impl FromStr for Architecture {
