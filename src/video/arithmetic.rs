@@ -1,6 +1,6 @@
 //! Scalar `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax` (9.7.18.1.1).
 
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Page, described};
 use super::lowering::{Lowering, destination_range};
 use super::operand::{Parts, Tail};
 use super::scalar::ScalarOperands;
@@ -106,58 +106,23 @@ pub(super) const PAGE: Page = Page {
     forms: FORMS,
     prose: PROSE,
     deviations: &[Deviation::C1, Deviation::C2, Deviation::C3, Deviation::C4],
-    instructions: &[
-        Described {
-            mnemonic: Mnemonic::Vadd,
-            summary: "sum of two bytes, half-words or words",
+    instructions: described! {
+        Vadd "sum of two bytes, half-words or words",
             // -1 + 0x1234
-            example: Example {
-                text: "vadd.s32.s32.u32 d, a.b3, b.h0, c;",
-                inputs: [0xff00_0000, 0x1234, 0],
-                result: 0x1233,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vsub,
-            summary: "difference of two bytes, half-words or words",
+            "vadd.s32.s32.u32 d, a.b3, b.h0, c;" [0xff00_0000, 0x1234, 0] == 0x1233;
+        Vsub "difference of two bytes, half-words or words",
             // 3 - 5 = -2, clamped to 0, and the other bytes of c
-            example: Example {
-                text: "vsub.u32.u32.u32.sat d.b1, a, b, c;",
-                inputs: [3, 5, 0xaabb_ccdd],
-                result: 0xaabb_00dd,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vabsdiff,
-            summary: "absolute difference of two bytes, half-words or words",
+            "vsub.u32.u32.u32.sat d.b1, a, b, c;" [3, 5, 0xaabb_ccdd] == 0xaabb_00dd;
+        Vabsdiff "absolute difference of two bytes, half-words or words",
             // |0x80 - 0xff| + 10
-            example: Example {
-                text: "vabsdiff.u32.u32.u32.add d, a.b0, b.b1, c;",
-                inputs: [0x80, 0xff00, 10],
-                result: 0x89,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vmin,
-            summary: "smaller of two bytes, half-words or words",
+            "vabsdiff.u32.u32.u32.add d, a.b0, b.b1, c;" [0x80, 0xff00, 10] == 0x89;
+        Vmin "smaller of two bytes, half-words or words",
             // min(-1, 1)
-            example: Example {
-                text: "vmin.s32.s32.s32 d, a, b;",
-                inputs: [0xffff_ffff, 1, 0],
-                result: 0xffff_ffff,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vmax,
-            summary: "larger of two bytes, half-words or words",
+            "vmin.s32.s32.s32 d, a, b;" [0xffff_ffff, 1, 0] == 0xffff_ffff;
+        Vmax "larger of two bytes, half-words or words",
             // max(max(0x12, 0x34), 0x20)
-            example: Example {
-                text: "vmax.u32.u32.u32.max d, a.b1, b.b0, c;",
-                inputs: [0x1200, 0x34, 0x20],
-                result: 0x34,
-            },
-        },
-    ],
+            "vmax.u32.u32.u32.max d, a.b1, b.b0, c;" [0x1200, 0x34, 0x20] == 0x34;
+    },
 };
 
 const PROSE: &str = "\

@@ -65,6 +65,19 @@ pub(super) struct Described {
     pub(super) example: Example,
 }
 
+/// The instructions of a family, each with its summary and its example.
+macro_rules! described {
+    ($($mnemonic:ident $summary:literal, $text:literal $inputs:tt == $result:literal;)+) => {
+        &[$($crate::video::body::Described {
+            mnemonic: Mnemonic::$mnemonic,
+            summary: $summary,
+            example: $crate::video::Example { text: $text, inputs: $inputs, result: $result },
+        }),+]
+    };
+}
+
+pub(super) use described;
+
 /// An instruction with inputs and its result under the manual.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::body::{Body, Described, Example, Operands, Page};
+use super::body::{Body, Operands, Page, described};
 use super::lowering::Lowering;
 use super::operand::{Operand, OperandName, Parts, Register, Rename, Source};
 use super::{Deviation, Operation};
@@ -120,16 +120,11 @@ pub(super) const PAGE: Page = Page {
     forms: FORMS,
     prose: PROSE,
     deviations: &[Deviation::C7, Deviation::C8],
-    instructions: &[Described {
-        mnemonic: Mnemonic::Vmad,
-        summary: "product of two bytes, half-words or words, plus a word",
-        // (-2 * 3 + 262) >> 7
-        example: Example {
-            text: "vmad.s32.s32.u32.shr7 d, a.b0, b, c;",
-            inputs: [0xfe, 3, 262],
-            result: 2,
-        },
-    }],
+    instructions: described! {
+        Vmad "product of two bytes, half-words or words, plus a word",
+            // (-2 * 3 + 262) >> 7
+            "vmad.s32.s32.u32.shr7 d, a.b0, b, c;" [0xfe, 3, 262] == 2;
+    },
 };
 
 const PROSE: &str = "\

@@ -1,6 +1,6 @@
 //! Scalar `vset` (9.7.18.1.4).
 
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Page, described};
 use super::lowering::Lowering;
 use super::operand::{Parts, Tail};
 use super::scalar::ScalarOperands;
@@ -51,16 +51,11 @@ pub(super) const PAGE: Page = Page {
     forms: FORMS,
     prose: PROSE,
     deviations: &[Deviation::C1, Deviation::C6],
-    instructions: &[Described {
-        mnemonic: Mnemonic::Vset,
-        summary: "comparison of two bytes, half-words or words",
-        // -1 < 1, plus 41
-        example: Example {
-            text: "vset.s32.u32.lt.add d, a, b, c;",
-            inputs: [0xffff_ffff, 1, 41],
-            result: 42,
-        },
-    }],
+    instructions: described! {
+        Vset "comparison of two bytes, half-words or words",
+            // -1 < 1, plus 41
+            "vset.s32.u32.lt.add d, a, b, c;" [0xffff_ffff, 1, 41] == 42;
+    },
 };
 
 const PROSE: &str = "\

@@ -1,6 +1,6 @@
 //! Scalar `vshl`, `vshr` (9.7.18.1.2).
 
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Page, described};
 use super::lowering::{Lowering, destination_range};
 use super::operand::{Parts, Tail};
 use super::scalar::ScalarOperands;
@@ -62,28 +62,14 @@ pub(super) const PAGE: Page = Page {
     forms: FORMS,
     prose: PROSE,
     deviations: &[Deviation::C1, Deviation::C4, Deviation::C5],
-    instructions: &[
-        Described {
-            mnemonic: Mnemonic::Vshl,
-            summary: "left shift of a byte, half-word or word",
+    instructions: described! {
+        Vshl "left shift of a byte, half-word or word",
             // 40 & 31 = 8
-            example: Example {
-                text: "vshl.u32.u32.u32.wrap d, a.h1, b, c;",
-                inputs: [0x00ff_0000, 40, 0],
-                result: 0xff00,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vshr,
-            summary: "right shift of a byte, half-word or word",
+            "vshl.u32.u32.u32.wrap d, a.h1, b, c;" [0x00ff_0000, 40, 0] == 0xff00;
+        Vshr "right shift of a byte, half-word or word",
             // -128 >> 3
-            example: Example {
-                text: "vshr.s32.s32.u32.clamp d, a.b2, b, c;",
-                inputs: [0x0080_0000, 3, 0],
-                result: 0xffff_fff0,
-            },
-        },
-    ],
+            "vshr.s32.s32.u32.clamp d, a.b2, b, c;" [0x0080_0000, 3, 0] == 0xffff_fff0;
+    },
 };
 
 const PROSE: &str = "\

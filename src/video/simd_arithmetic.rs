@@ -2,7 +2,7 @@
 //! four (9.7.18.2.3). ptxas follows the manual here.
 
 use super::Operation;
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Page, described};
 use super::lowering::Lowering;
 use super::operand::Parts;
 use super::simd::SimdOperands;
@@ -163,68 +163,27 @@ pub(super) const HALVES: Page = Page {
         "`vavrg2`"
     ),
     deviations: &[],
-    instructions: &[
-        Described {
-            mnemonic: Mnemonic::Vadd2,
-            summary: "two sums of half-words",
+    instructions: described! {
+        Vadd2 "two sums of half-words",
             // 0x7fff + 1 clamped, 2 + 3
-            example: Example {
-                text: "vadd2.s32.s32.s32.sat d, a, b, c;",
-                inputs: [0x7fff_0002, 0x0001_0003, 0],
-                result: 0x7fff_0005,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vsub2,
-            summary: "two differences of half-words",
+            "vadd2.s32.s32.s32.sat d, a, b, c;" [0x7fff_0002, 0x0001_0003, 0] == 0x7fff_0005;
+        Vsub2 "two differences of half-words",
             // halves swapped: 1 - 1, 5 - 2
-            example: Example {
-                text: "vsub2.u32.u32.u32 d, a.h01, b, c;",
-                inputs: [0x0005_0001, 0x0001_0002, 0],
-                result: 0x0000_0003,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vavrg2,
-            summary: "two rounded averages of half-words",
+            "vsub2.u32.u32.u32 d, a.h01, b, c;" [0x0005_0001, 0x0001_0002, 0] == 0x0000_0003;
+        Vavrg2 "two rounded averages of half-words",
             // (1 + 2 + 1) >> 1, (6 + 8 + 1) >> 1
-            example: Example {
-                text: "vavrg2.u32.u32.u32 d, a, b, c;",
-                inputs: [0x0001_0006, 0x0002_0008, 0],
-                result: 0x0002_0007,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vabsdiff2,
-            summary: "two absolute differences of half-words",
+            "vavrg2.u32.u32.u32 d, a, b, c;" [0x0001_0006, 0x0002_0008, 0] == 0x0002_0007;
+        Vabsdiff2 "two absolute differences of half-words",
             // 100 + |1 - 4| + |9 - 2|
-            example: Example {
-                text: "vabsdiff2.u32.u32.u32.add d, a, b, c;",
-                inputs: [0x0001_0009, 0x0004_0002, 100],
-                result: 110,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vmin2,
-            summary: "two minima of half-words",
+            "vabsdiff2.u32.u32.u32.add d, a, b, c;" [0x0001_0009, 0x0004_0002, 100] == 110;
+        Vmin2 "two minima of half-words",
             // lane 1 only: min(-1, 1), and lane 0 of c
-            example: Example {
-                text: "vmin2.s32.s32.s32 d.h1, a, b, c;",
-                inputs: [0xffff_0009, 0x0001_0001, 0x1111_2222],
-                result: 0xffff_2222,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vmax2,
-            summary: "two maxima of half-words",
+            "vmin2.s32.s32.s32 d.h1, a, b, c;" [0xffff_0009, 0x0001_0001, 0x1111_2222]
+                == 0xffff_2222;
+        Vmax2 "two maxima of half-words",
             // max(7, 3), max(1, 2)
-            example: Example {
-                text: "vmax2.u32.u32.u32 d, a, b, c;",
-                inputs: [0x0007_0001, 0x0003_0002, 0],
-                result: 0x0007_0002,
-            },
-        },
-    ],
+            "vmax2.u32.u32.u32 d, a, b, c;" [0x0007_0001, 0x0003_0002, 0] == 0x0007_0002;
+    },
 };
 
 pub(super) const BYTES: Page = Page {
@@ -239,67 +198,25 @@ pub(super) const BYTES: Page = Page {
         "`vavrg4`"
     ),
     deviations: &[],
-    instructions: &[
-        Described {
-            mnemonic: Mnemonic::Vadd4,
-            summary: "four sums of bytes",
+    instructions: described! {
+        Vadd4 "four sums of bytes",
             // 0xff + 1, 1 + 0xff, 0xf0 + 0x20 clamped; 0x10 + 0x10
-            example: Example {
-                text: "vadd4.u32.u32.u32.sat d, a, b, c;",
-                inputs: [0xff01_f010, 0x01ff_2010, 0],
-                result: 0xffff_ff20,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vsub4,
-            summary: "four differences of bytes",
+            "vadd4.u32.u32.u32.sat d, a, b, c;" [0xff01_f010, 0x01ff_2010, 0] == 0xffff_ff20;
+        Vsub4 "four differences of bytes",
             // byte 0 of b from each byte
-            example: Example {
-                text: "vsub4.u32.u32.u32 d, a, b.b4444, c;",
-                inputs: [0x1020_3040, 0x10, 0],
-                result: 0x0010_2030,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vavrg4,
-            summary: "four rounded averages of bytes",
+            "vsub4.u32.u32.u32 d, a, b.b4444, c;" [0x1020_3040, 0x10, 0] == 0x0010_2030;
+        Vavrg4 "four rounded averages of bytes",
             // (s + 1) >> 1 for 1+2, 0+0, 0xff+0xff, 4+4
-            example: Example {
-                text: "vavrg4.u32.u32.u32 d, a, b, c;",
-                inputs: [0x0100_ff04, 0x0200_ff04, 0],
-                result: 0x0200_ff04,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vabsdiff4,
-            summary: "four absolute differences of bytes",
+            "vavrg4.u32.u32.u32 d, a, b, c;" [0x0100_ff04, 0x0200_ff04, 0] == 0x0200_ff04;
+        Vabsdiff4 "four absolute differences of bytes",
             // 1000 + 1 + 2 + 3 + 4
-            example: Example {
-                text: "vabsdiff4.u32.u32.u32.add d, a, b, c;",
-                inputs: [0x0102_0304, 0, 1000],
-                result: 1010,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vmin4,
-            summary: "four minima of bytes",
+            "vabsdiff4.u32.u32.u32.add d, a, b, c;" [0x0102_0304, 0, 1000] == 1010;
+        Vmin4 "four minima of bytes",
             // lanes 1 and 0: min(3, 0), min(-1, 0)
-            example: Example {
-                text: "vmin4.s32.s32.s32 d.b10, a, b, c;",
-                inputs: [0x0102_03ff, 0, 0xaabb_ccdd],
-                result: 0xaabb_00ff,
-            },
-        },
-        Described {
-            mnemonic: Mnemonic::Vmax4,
-            summary: "four maxima of bytes",
-            example: Example {
-                text: "vmax4.u32.u32.u32 d, a, b, c;",
-                inputs: [0x0108_03ff, 0x0701_0400, 0],
-                result: 0x0708_04ff,
-            },
-        },
-    ],
+            "vmin4.s32.s32.s32 d.b10, a, b, c;" [0x0102_03ff, 0, 0xaabb_ccdd] == 0xaabb_00ff;
+        Vmax4 "four maxima of bytes",
+            "vmax4.u32.u32.u32 d, a, b, c;" [0x0108_03ff, 0x0701_0400, 0] == 0x0708_04ff;
+    },
 };
 
 pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {

@@ -2,7 +2,7 @@
 //! here.
 
 use super::Operation;
-use super::body::{Body, Described, Example, Page};
+use super::body::{Body, Page, described};
 use super::lowering::Lowering;
 use super::operand::Parts;
 use super::simd::SimdOperands;
@@ -73,32 +73,22 @@ pub(super) const HALVES: Page = Page {
     forms: FORMS2,
     prose: prose!("2 pairs of 16-bit", "`vadd2`"),
     deviations: &[],
-    instructions: &[Described {
-        mnemonic: Mnemonic::Vset2,
-        summary: "two comparisons of half-words",
-        // 5 == 5, 1 != 2
-        example: Example {
-            text: "vset2.u32.u32.eq d, a, b, c;",
-            inputs: [0x0005_0001, 0x0005_0002, 0],
-            result: 0x0001_0000,
-        },
-    }],
+    instructions: described! {
+        Vset2 "two comparisons of half-words",
+            // 5 == 5, 1 != 2
+            "vset2.u32.u32.eq d, a, b, c;" [0x0005_0001, 0x0005_0002, 0] == 0x0001_0000;
+    },
 };
 
 pub(super) const BYTES: Page = Page {
     forms: FORMS4,
     prose: prose!("4 pairs of 8-bit", "`vadd4`"),
     deviations: &[],
-    instructions: &[Described {
-        mnemonic: Mnemonic::Vset4,
-        summary: "four comparisons of bytes",
-        // two of four lanes differ
-        example: Example {
-            text: "vset4.u32.u32.ne.add d, a, b, c;",
-            inputs: [0x0102_0304, 0x0102_0000, 40],
-            result: 42,
-        },
-    }],
+    instructions: described! {
+        Vset4 "four comparisons of bytes",
+            // two of four lanes differ
+            "vset4.u32.u32.ne.add d, a, b, c;" [0x0102_0304, 0x0102_0000, 40] == 42;
+    },
 };
 
 pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
