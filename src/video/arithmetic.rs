@@ -65,17 +65,12 @@ impl ArithmeticOp {
         ArithmeticOp::Max,
     ];
 
-    const fn mnemonic(self) -> Mnemonic {
-        match self {
-            ArithmeticOp::Add => Mnemonic::Vadd,
-            ArithmeticOp::Sub => Mnemonic::Vsub,
-            ArithmeticOp::AbsDiff => Mnemonic::Vabsdiff,
-            ArithmeticOp::Min => Mnemonic::Vmin,
-            ArithmeticOp::Max => Mnemonic::Vmax,
-        }
+    fn mnemonic(self) -> Mnemonic {
+        MNEMONICS[self as usize]
     }
 }
 
+/// In the order of [`ArithmeticOp`].
 const MNEMONICS: &[Mnemonic] =
     &[Mnemonic::Vadd, Mnemonic::Vsub, Mnemonic::Vabsdiff, Mnemonic::Vmin, Mnemonic::Vmax];
 

@@ -58,24 +58,17 @@ impl SimdOp {
     const ALL: [SimdOp; 6] =
         [SimdOp::Add, SimdOp::Sub, SimdOp::Avrg, SimdOp::AbsDiff, SimdOp::Min, SimdOp::Max];
 
-    const fn mnemonic(self, width: LaneWidth) -> Mnemonic {
-        use Mnemonic as M;
-        let (halves, bytes) = match self {
-            SimdOp::Add => (M::Vadd2, M::Vadd4),
-            SimdOp::Sub => (M::Vsub2, M::Vsub4),
-            SimdOp::Avrg => (M::Vavrg2, M::Vavrg4),
-            SimdOp::AbsDiff => (M::Vabsdiff2, M::Vabsdiff4),
-            SimdOp::Min => (M::Vmin2, M::Vmin4),
-            SimdOp::Max => (M::Vmax2, M::Vmax4),
+    fn mnemonic(self, width: LaneWidth) -> Mnemonic {
+        let form = match width {
+            LaneWidth::Halves => &MERGE,
+            LaneWidth::Bytes => &MERGE4,
         };
-        match width {
-            LaneWidth::Halves => halves,
-            LaneWidth::Bytes => bytes,
-        }
+        form.mnemonics[self as usize]
     }
 }
 
 const MERGE: Form = Form {
+    // In the order of `SimdOp`.
     mnemonics: &[
         Mnemonic::Vadd2,
         Mnemonic::Vsub2,
