@@ -43,11 +43,32 @@ impl Range {
         self.min <= other.min && other.max <= self.max
     }
 
-    /// The smallest range that holds all corner values.
-    fn hull(corners: [i128; 4]) -> Range {
-        let min = corners.into_iter().min().unwrap_or(0);
-        let max = corners.into_iter().max().unwrap_or(0);
-        Range { min, max }
+    /// The sums of its values and those of another range.
+    pub(crate) fn plus(self, other: Range) -> Range {
+        Range::new(self.min + other.min, self.max + other.max)
+    }
+
+    /// The differences.
+    pub(crate) fn minus(self, other: Range) -> Range {
+        Range::new(self.min - other.max, self.max - other.min)
+    }
+
+    /// The minima.
+    pub(crate) fn least(self, other: Range) -> Range {
+        Range::new(self.min.min(other.min), self.max.min(other.max))
+    }
+
+    /// The maxima.
+    pub(crate) fn greatest(self, other: Range) -> Range {
+        Range::new(self.min.max(other.min), self.max.max(other.max))
+    }
+
+    /// The results of an operation that has its least and its greatest result where both operands
+    /// are at an end of their range.
+    fn hull(self, other: Range, of: impl Fn(i128, i128) -> i128) -> Range {
+        let ends = [self.min, self.max].map(|x| [of(x, other.min), of(x, other.max)]);
+        let [[a, b], [c, d]] = ends;
+        Range { min: a.min(b).min(c).min(d), max: a.max(b).max(c).max(d) }
     }
 }
 
@@ -70,28 +91,12 @@ pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
             let shifted = Range::new(inner.min >> low, inner.max >> low);
             if whole.contains_range(shifted) { shifted } else { whole }
         }
-        Op::Add(x, y) => {
-            let (x, y) = (range(x), range(y));
-            Range::new(x.min + y.min, x.max + y.max)
-        }
-        Op::Sub(x, y) => {
-            let (x, y) = (range(x), range(y));
-            Range::new(x.min - y.max, x.max - y.min)
-        }
-        Op::Mul(x, y) => {
-            let (x, y) = (range(x), range(y));
-            // Text that is not verified yet may have huge ranges. Verification refuses them.
-            let product = i128::saturating_mul;
-            Range::hull([
-                product(x.min, y.min),
-                product(x.min, y.max),
-                product(x.max, y.min),
-                product(x.max, y.max),
-            ])
-        }
+        Op::Add(x, y) => range(x).plus(range(y)),
+        Op::Sub(x, y) => range(x).minus(range(y)),
+        // Text that is not verified yet may have huge ranges. Verification refuses them.
+        Op::Mul(x, y) => range(x).hull(range(y), i128::saturating_mul),
         Op::AbsDiff(x, y) => {
-            let (x, y) = (range(x), range(y));
-            let (low, high) = (x.min - y.max, x.max - y.min);
+            let Range { min: low, max: high } = range(x).minus(range(y));
             let min = if low > 0 {
                 low
             } else if high < 0 {
@@ -101,22 +106,10 @@ pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
             };
             Range::new(min, low.abs().max(high.abs()))
         }
-        Op::Min(x, y) => {
-            let (x, y) = (range(x), range(y));
-            Range::new(x.min.min(y.min), x.max.min(y.max))
-        }
-        Op::Max(x, y) => {
-            let (x, y) = (range(x), range(y));
-            Range::new(x.min.max(y.min), x.max.max(y.max))
-        }
-        Op::Shl(x, y) => {
-            let (x, y) = (range(x), range(y));
-            Range::hull([x.min << y.min, x.min << y.max, x.max << y.min, x.max << y.max])
-        }
-        Op::Shr(x, y) => {
-            let (x, y) = (range(x), range(y));
-            Range::hull([x.min >> y.min, x.min >> y.max, x.max >> y.min, x.max >> y.max])
-        }
+        Op::Min(x, y) => range(x).least(range(y)),
+        Op::Max(x, y) => range(x).greatest(range(y)),
+        Op::Shl(x, y) => range(x).hull(range(y), |x, by| x << by),
+        Op::Shr(x, y) => range(x).hull(range(y), |x, by| x >> by),
         Op::Compare(compare, x, y) => compared(compare, range(x), range(y)),
         Op::Clamp(value, range_) => {
             let inner = range(value);

@@ -6,6 +6,7 @@
 
 use super::parallel::{Finish, LaneOperation, Order, Simd};
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
+use crate::ir::Range;
 use crate::isa::{Compare, Type};
 use crate::video::{Operation, SimdOp};
 
@@ -84,12 +85,9 @@ fn filling(simd: &Simd) -> Filling {
     if copies { Filling::Copies } else { Filling::Exact }
 }
 
-/// The least and the greatest byte of a type.
-fn limits(ty: Type) -> (i32, i32) {
-    match ty {
-        Type::U32 => (0, 255),
-        Type::S32 => (-128, 127),
-    }
+/// The range of a byte of a type.
+fn byte(ty: Type) -> Range {
+    Range::bits(8, ty == Type::S32)
 }
 
 impl Pairs {
@@ -145,19 +143,19 @@ impl Pairs {
         if is_filled { self.builder.and(halves, word(0xff_00ff)) } else { halves }
     }
 
-    /// The least and the greatest result of two bytes, before clamping.
-    fn range(&self) -> (i32, i32) {
-        let ((a0, a1), (b0, b1)) = (limits(self.simd.atype), limits(self.simd.btype));
+    /// The range of the results of two bytes, before clamping.
+    fn range(&self) -> Range {
+        let (a, b) = (byte(self.simd.atype), byte(self.simd.btype));
         match self.simd.kind {
-            LaneOperation::Set(_) => (0, 1),
+            LaneOperation::Set(_) => Range::new(0, 1),
             LaneOperation::Arithmetic(op) => match op {
-                SimdOp::Add => (a0 + b0, a1 + b1),
-                SimdOp::Sub => (a0 - b1, a1 - b0),
+                SimdOp::Add => a.plus(b),
+                SimdOp::Sub => a.minus(b),
                 // The greatest sum is even.
-                SimdOp::Avrg => ((a0 + b0) >> 1, (a1 + b1) >> 1),
-                SimdOp::AbsDiff => (0, (a1 - b0).max(b1 - a0)),
-                SimdOp::Min => (a0.min(b0), a1.min(b1)),
-                SimdOp::Max => (a0.max(b0), a1.max(b1)),
+                SimdOp::Avrg => Range::new(a.plus(b).min >> 1, a.plus(b).max >> 1),
+                SimdOp::AbsDiff => Range::new(0, a.minus(b).max.max(b.minus(a).max)),
+                SimdOp::Min => a.least(b),
+                SimdOp::Max => a.greatest(b),
             },
         }
     }
@@ -199,21 +197,21 @@ impl Pairs {
     }
 
     /// Multiples of results clamped to the destination type.
-    fn clamped(&mut self, mut halves: Arg, ty: Type, factor: i32) -> Arg {
+    fn clamped(&mut self, mut halves: Arg, ty: Type, factor: i128) -> Arg {
         let Finish::Saturate(dtype) = self.simd.finish else {
             return halves;
         };
-        let ((least, most), (low, high)) = (self.range(), limits(dtype));
+        let (own, to) = (self.range(), byte(dtype));
         let filling = self.filling;
-        let constant = |value: i32| match filling {
+        let constant = |value: i128| match filling {
             Filling::Exact => word((value as u32 & 0xffff) * ONES),
             Filling::Copies => word((value as u32 & 0xff) * 0x101_0101),
         };
-        if most > high {
-            halves = self.builder.push(Opcode::Min2(ty), &[halves, constant(high * factor)]);
+        if own.max > to.max {
+            halves = self.builder.push(Opcode::Min2(ty), &[halves, constant(to.max * factor)]);
         }
-        if least < low {
-            halves = self.builder.push(Opcode::Max2(ty), &[halves, constant(low * factor)]);
+        if own.min < to.min {
+            halves = self.builder.push(Opcode::Max2(ty), &[halves, constant(to.min * factor)]);
         }
         halves
     }
@@ -294,13 +292,13 @@ impl Pairs {
     /// `c` plus the results of the lanes in the mask.
     fn total(&mut self, words: &[Arg]) -> Arg {
         let c = self.inputs[2];
-        let (least, most) = self.range();
-        let ty = if least < 0 { Type::S32 } else { Type::U32 };
+        let range = self.range();
+        let ty = if range.min < 0 { Type::S32 } else { Type::U32 };
         let mut counts = [0u32; 4];
         for place in self.places.into_iter().flatten() {
             counts[place as usize] += 1;
         }
-        let is_byte = most <= limits(ty).1;
+        let is_byte = range.max <= byte(ty).max;
         match *words {
             [pair] if is_byte => {
                 let weights = word(counts[0] | counts[1] << 16);

@@ -44,10 +44,10 @@ enum Form {
 /// The range of results for operands in these ranges.
 fn range(op: SimdOp, x: Range, y: Range) -> Range {
     match op {
-        SimdOp::Sub => Range::new(x.min - y.max, x.max - y.min),
-        SimdOp::Min => Range::new(x.min.min(y.min), x.max.min(y.max)),
-        SimdOp::Max => Range::new(x.min.max(y.min), x.max.max(y.max)),
-        SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => Range::new(x.min + y.min, x.max + y.max),
+        SimdOp::Sub => x.minus(y),
+        SimdOp::Min => x.least(y),
+        SimdOp::Max => x.greatest(y),
+        SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => x.plus(y),
     }
 }
 

@@ -202,9 +202,9 @@ impl Compiler<'_> {
     /// `bound + y`, or `bound - y`, if that is a word.
     pub(super) fn offset(&mut self, y: Exact, bound: i128, negate: bool) -> Option<Exact> {
         let range = if negate {
-            Range::new(bound - y.range.max, bound - y.range.min)
+            Range::new(bound, bound).minus(y.range)
         } else {
-            Range::new(bound + y.range.min, bound + y.range.max)
+            Range::new(bound, bound).plus(y.range)
         };
         if !S32.contains_range(range) && !U32.contains_range(range) {
             return None;
@@ -382,9 +382,5 @@ impl Compiler<'_> {
 
 /// The range of a sum or difference.
 pub(super) fn sum_range(x: Range, y: Range, subtract: bool) -> Range {
-    if subtract {
-        Range::new(x.min - y.max, x.max - y.min)
-    } else {
-        Range::new(x.min + y.min, x.max + y.max)
-    }
+    if subtract { x.minus(y) } else { x.plus(y) }
 }

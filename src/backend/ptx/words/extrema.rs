@@ -9,9 +9,8 @@ use crate::isa::{Compare, Type};
 impl Compiler<'_> {
     /// The smaller or the larger of two exact words, in a word.
     pub(super) fn extremum(&mut self, least: bool, x: Exact, y: Exact) -> Option<Exact> {
-        let pick = |x: i128, y: i128| if least { x.min(y) } else { x.max(y) };
         let opcode = if least { Opcode::Min } else { Opcode::Max };
-        let range = Range::new(pick(x.range.min, y.range.min), pick(x.range.max, y.range.max));
+        let range = if least { x.range.least(y.range) } else { x.range.greatest(y.range) };
         if let Some(ty) = common(x.range, y.range) {
             return Some(Exact { arg: self.push(opcode(ty), &[x.arg, y.arg]), range });
         }
