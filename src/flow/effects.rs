@@ -1,8 +1,6 @@
 //! What an instruction of any opcode reads and writes.
 
-use std::cmp::Ordering;
-
-use crate::source::Span;
+use crate::source::{Span, behind_word};
 use crate::syntax::{Instruction, Operand, OperandKind, TokenKind};
 
 /// How an instruction uses a name.
@@ -206,19 +204,7 @@ pub(crate) fn modifiers() -> impl Iterator<Item = &'static str> {
 
 /// Whether at least one opcode has the modifier, which starts with a dot.
 pub(crate) fn is_modifier(text: &str) -> bool {
-    // A binary search over lines.
-    let mut rest = MODIFIERS;
-    while !rest.is_empty() {
-        let start = rest[..rest.len() / 2].rfind('\n').map_or(0, |end| end + 1);
-        let (before, from) = rest.split_at(start);
-        let (line, after) = from.split_once('\n').unwrap_or((from, ""));
-        rest = match text.cmp(line) {
-            Ordering::Less => before,
-            Ordering::Equal => return true,
-            Ordering::Greater => after,
-        };
-    }
-    false
+    behind_word(MODIFIERS, text).is_some()
 }
 
 /// Which operands an instruction writes.

@@ -13,6 +13,7 @@
 mod nearest;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 pub(crate) use nearest::{distance, nearest};
@@ -204,6 +205,25 @@ pub(crate) fn line_end(source: &str) -> &'static str {
     let first = memchr::memchr(b'\n', source.as_bytes());
     let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
     if crlf { "\r\n" } else { "\n" }
+}
+
+/// The rest of the line that starts with a word, in lines that are sorted by their first words.
+pub(crate) fn behind_word<'t>(lines: &'t str, word: &str) -> Option<&'t str> {
+    let bytes = lines.as_bytes();
+    let (mut low, mut high) = (0, lines.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let start = memchr::memrchr(b'\n', &bytes[low..middle]).map_or(low, |at| low + at + 1);
+        let end = memchr::memchr(b'\n', &bytes[start..]).map_or(lines.len(), |at| start + at);
+        let line = &lines[start..end];
+        let (own, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
+        match word.cmp(own) {
+            Ordering::Equal => return Some(rest),
+            Ordering::Less => high = start,
+            Ordering::Greater => low = end + 1,
+        }
+    }
+    None
 }
 
 /// Decodes bytes as a text of the same length in bytes.

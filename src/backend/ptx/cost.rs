@@ -20,6 +20,7 @@ use super::sequence::{Arg, Line, Sequence};
 use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
 use crate::isa::{Feature, Lanes, Mnemonic, Part, Target};
+use crate::source::behind_word;
 use crate::video::{
     Arithmetic, Instruction, MadMode, Operation, Register, Semantics, Set, Shift, SimdArithmetic,
     SimdOperands, SimdSet, Source, Tail,
@@ -148,8 +149,9 @@ impl Instruction {
         let column = column_of(target)?;
         let (head, cell) = class(self);
         let heads = table.heads;
-        let guarded = || find(heads, &format!("{head}@"));
-        let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
+        let guarded = || behind_word(heads, &format!("{head}@"));
+        let line =
+            self.guard.as_ref().and_then(|_| guarded()).or_else(|| behind_word(heads, &head))?;
         let codes = line.get(1..)?;
         let (code, _) = last_of(codes, cell).filter(|(_, at)| *at == cell)?;
         let row = table.row(usize::from_str_radix(code, 36).ok()?)?;
@@ -208,25 +210,6 @@ fn twice(operands: &SimdOperands) -> usize {
     let lanes = operands.lanes.width().lanes() as u8;
     let same = |(_, a, b): &(_, u8, u8)| a % lanes == b % lanes;
     if operands.a == operands.b { operands.lanes.written().filter(same).count() } else { 0 }
-}
-
-/// The rest of the line with this head, in the sorted lines of the table.
-fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
-    let (mut low, mut high) = (0, lines.len());
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        let bytes = lines.as_bytes();
-        let start = memchr::memrchr(b'\n', &bytes[low..middle]).map_or(low, |at| low + at + 1);
-        let end = memchr::memchr(b'\n', &bytes[start..]).map_or(lines.len(), |at| start + at);
-        let line = &lines[start..end];
-        let own = &line[..memchr::memchr(b' ', line.as_bytes())?];
-        match head.cmp(own) {
-            std::cmp::Ordering::Equal => return Some(&line[own.len()..]),
-            std::cmp::Ordering::Less => high = start,
-            std::cmp::Ordering::Greater => low = end + 1,
-        }
-    }
-    None
 }
 
 /// The line and the column of an instruction in the table. Selections of one width
