@@ -192,20 +192,15 @@ impl Emitter<'_> {
             Op::Add(x, y) => binary("+", "add", x, y),
             Op::Sub(x, y) => binary("-", "sub", x, y),
             Op::Mul(x, y) => binary("*", "mul", x, y),
-            Op::AbsDiff(x, y) => {
+            Op::AbsDiff(x, y) | Op::Min(x, y) | Op::Max(x, y) => {
                 let ty = common(&[x, y], step.range);
                 let (x, y) = (self.cast(x, ty), self.cast(y, ty));
-                (ty, format!("{} ? {y} - {x} : {x} - {y}", less(ty, &x, &y)))
-            }
-            Op::Min(x, y) => {
-                let ty = common(&[x, y], step.range);
-                let (x, y) = (self.cast(x, ty), self.cast(y, ty));
-                (ty, format!("{} ? {x} : {y}", less(ty, &x, &y)))
-            }
-            Op::Max(x, y) => {
-                let ty = common(&[x, y], step.range);
-                let (x, y) = (self.cast(x, ty), self.cast(y, ty));
-                (ty, format!("{} ? {y} : {x}", less(ty, &x, &y)))
+                let choice = match step.op {
+                    Op::Min(..) => format!("{x} : {y}"),
+                    Op::Max(..) => format!("{y} : {x}"),
+                    _ => format!("{y} - {x} : {x} - {y}"),
+                };
+                (ty, format!("{} ? {choice}", less(ty, &x, &y)))
             }
             Op::Shl(x, y) => {
                 let ty = common(&[x], Range::new(0, 1 << self.range(y).max));

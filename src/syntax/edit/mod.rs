@@ -242,12 +242,7 @@ impl<'t> Edits<'t> {
     /// # Errors
     /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_before(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
-        self.own(statement.tokens())?;
-        let text = Inserted::new(text)?;
-        let declared = self.declared(&text)?;
-        self.anchor(statement.span())?;
-        self.added.extend(declared);
-        let (place, text) = text.before(statement);
+        let (place, text) = self.inserted(statement, text)?.before(statement);
         self.change(Span::at(place), Side::Before, text);
         Ok(())
     }
@@ -257,14 +252,19 @@ impl<'t> Edits<'t> {
     /// # Errors
     /// If the text is not whole statements, or the given statement is removed or replaced.
     pub fn insert_after(&mut self, statement: Statement<'t>, text: &str) -> Result<()> {
+        let (place, text) = self.inserted(statement, text)?.after(statement);
+        self.change(Span::at(place), Side::After, text);
+        Ok(())
+    }
+
+    /// Text to insert beside a statement.
+    fn inserted<'i>(&mut self, statement: Statement<'t>, text: &'i str) -> Result<Inserted<'i>> {
         self.own(statement.tokens())?;
         let text = Inserted::new(text)?;
         let declared = self.declared(&text)?;
         self.anchor(statement.span())?;
         self.added.extend(declared);
-        let (place, text) = text.after(statement);
-        self.change(Span::at(place), Side::After, text);
-        Ok(())
+        Ok(text)
     }
 
     /// The names that inserted text declares. Renaming must not have written them.
