@@ -17,7 +17,7 @@ use super::inputs::{Inputs, Wanted};
 use super::normalize::{self, Kept};
 use super::{Output, errors, plain_output};
 use crate::cli::error::CommandError;
-use crate::diagnostic::{Diagnostic, counted};
+use crate::diagnostic::{Diagnostic, counted_each};
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
@@ -201,21 +201,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
     out.stream.flush()?;
     let filter = all.contains(&Input::Stdin);
     if !arguments.quiet && !filter && changed + same + wrong > 0 {
-        writeln!(errors, "{}", summary(wanted.is_dry, changed, same, wrong))?;
+        let verb = if wanted.is_dry { "to format" } else { "formatted" };
+        let counts = [(changed, verb), (same, "unchanged"), (wrong, "not changed: syntax errors")];
+        writeln!(errors, "{}", counted_each("file", &counts))?;
     }
     Ok(inputs.status(wrong > 0 || wanted.is_dry && changed > 0))
-}
-
-/// `2 files formatted, 1 unchanged`
-fn summary(only: bool, changed: usize, same: usize, wrong: usize) -> String {
-    let verb = if only { "to format" } else { "formatted" };
-    let parts = [(changed, verb), (same, "unchanged"), (wrong, "not changed: syntax errors")];
-    let named = parts.into_iter().filter(|(count, _)| *count > 0).enumerate();
-    let texts = named.map(|(at, (count, what))| match at {
-        0 => format!("{} {what}", counted(count, "file")),
-        _ => format!("{count} {what}"),
-    });
-    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn treat(

@@ -229,6 +229,16 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `2 files formatted, 1 unchanged`: the counts above 0, the first with the noun.
+pub(crate) fn counted_each(noun: &str, counts: &[(usize, &str)]) -> String {
+    let there = counts.iter().filter(|(count, _)| *count > 0).enumerate();
+    let texts = there.map(|(at, (count, what))| match at {
+        0 => format!("{} {what}", counted(*count, noun)),
+        _ => format!("{count} {what}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
 /// The most characters of a token that a message quotes.
 const QUOTED: usize = 80;
 /// The most characters of a text about a finding.

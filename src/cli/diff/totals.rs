@@ -11,7 +11,7 @@ use super::sides::Pair;
 use super::source::Compared;
 use crate::backend::ptx::machine_instructions;
 use crate::check::CheckOptions;
-use crate::diagnostic::counted;
+use crate::diagnostic::{counted, counted_each};
 use crate::diff::{Change, ChangeKind, Comparison, Figures, Side, Subject};
 
 /// What differs, over all texts.
@@ -104,12 +104,7 @@ impl fmt::Display for Totals {
             (self.added, "added"),
             (self.removed, "removed"),
         ];
-        let changed = functions.into_iter().filter(|(count, _)| *count > 0).enumerate();
-        let parts = changed.map(|(at, (count, verb))| match at {
-            0 => format!("{} {verb}", counted(count, "function")),
-            _ => format!("{count} {verb}"),
-        });
-        let parts = parts.collect::<Vec<_>>().join(", ");
+        let parts = counted_each("function", &functions);
         f.write_str(if parts.is_empty() { "no function changed" } else { &parts })?;
         let added = counted(self.statements_added, "statement");
         write!(f, ": {added} added, {} removed", self.statements_removed)
