@@ -65,9 +65,6 @@ pub use region::Fusion;
 pub use sequence::{Arg, Builder, Line, Opcode};
 pub use sequence::{Class, Sequence};
 
-use parallel::Means;
-use words::Tactics;
-
 /// The range of a source that is 0.
 const ZERO: Range = Range::new(0, 0);
 
@@ -76,24 +73,31 @@ const ZERO: Range = Range::new(0, 0);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Strategy(u8);
 
-/// The bits of a strategy that computes one value after the other.
+// A strategy that computes one value after the other has the next bits. They are choices that no
+// range decides: the cheaper one depends on the target.
+/// Absolute differences by subtraction, not by `sad`.
 const SUBTRACT: u8 = 1;
+/// Sums and products of bytes and halves by `dp4a` and `dp2a`.
 const DOT: u8 = 2;
+/// Clamping to bytes and halves by `cvt.pack`.
 const PACK: u8 = 4;
+/// Clamping of 64 bits by `min` and `max`, not by parts.
 const WIDE: u8 = 8;
 /// The number of strategies that compute one value after the other.
 const WORDS: u8 = 16;
-/// A further bit of such a strategy, for limits that neighbours share. It has no number in the
-/// table.
+/// Saturating differences of words by limits on the first word, which neighbours share. This has no
+/// number in the table.
 const LIMITS: u8 = 32;
 /// The bit of a strategy that computes all lanes at once, which has the bits below.
 const PARALLEL: u8 = 64;
+/// Sums, minima and maxima of halves (`sm_90`).
 const HALVES: u8 = 1;
+/// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
 const ABSDIFF: u8 = 2;
 /// The number of strategies that compute all lanes at once.
 const MEANS: u8 = 4;
-/// The bit for limits of halves that neighbours share. Only shared limits use it, so `MEANS` leaves
-/// it out.
+/// Limits on the halves of the first operand, which follow from those of the second. Only limits
+/// that neighbours share use it, so `MEANS` leaves it out.
 const SHARED: u8 = 4;
 /// The strategy that computes two lanes of bytes at a time.
 const PAIRS: u8 = 96;
@@ -120,6 +124,11 @@ impl Strategy {
     /// The number in the table of costs.
     pub const fn number(self) -> u8 {
         self.0
+    }
+
+    /// Whether it has one of the bits above.
+    fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
     }
 
     pub(crate) fn from_number(number: u8) -> Option<Strategy> {
@@ -173,25 +182,13 @@ impl Strategy {
                 let alone = region::alone(instruction, semantics);
                 return native::compile(&alone.as_ref().unwrap_or(instruction).operation, inputs);
             }
-            let means = Means {
-                halves: self.0 & HALVES != 0,
-                absdiff: self.0 & ABSDIFF != 0,
-                limits: self.0 & SHARED != 0,
-            };
-            return parallel::compile(&instruction.operation, inputs, means);
+            return parallel::compile(&instruction.operation, inputs, self);
         }
-        let tactics = Tactics {
-            subtract: self.0 & SUBTRACT != 0,
-            dot: self.0 & DOT != 0,
-            pack: self.0 & PACK != 0,
-            wide: self.0 & WIDE != 0,
-            limits: self.0 & LIMITS != 0,
-        };
         let mut program = instruction.lower(semantics);
         if ranges.iter().any(Option::is_some) {
             program = program.within(ranges);
         }
-        words::compile(&program, inputs, tactics)
+        words::compile(&program, inputs, self)
     }
 }
 
@@ -209,7 +206,7 @@ impl fmt::Display for Strategy {
             ("words", &[(SUBTRACT, "subtract"), (DOT, "dot"), (PACK, "pack"), (WIDE, "wide")])
         };
         f.write_str(base)?;
-        let chosen = names.iter().filter(|(bit, _)| self.0 & bit != 0);
+        let chosen = names.iter().filter(|(bit, _)| self.has(*bit));
         chosen.map(|(_, name)| name).try_for_each(|name| write!(f, "+{name}"))
     }
 }

@@ -9,20 +9,10 @@
 //! the sum of `y` and the complement of `x` has no carry, so comparisons are carries, too.
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
+use super::{ABSDIFF, HALVES, SHARED, Strategy};
 use crate::ir::Input;
 use crate::isa::{Compare, Type};
 use crate::video::{Operation, SimdOp, SimdTail};
-
-/// Instructions other than on words that a strategy may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Means {
-    /// Sums, minima and maxima of halves (`sm_90`).
-    pub(super) halves: bool,
-    /// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
-    pub(super) absdiff: bool,
-    /// Limits on the halves of the first operand, which follow from those of the second.
-    pub(super) limits: bool,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneOperation {
@@ -202,9 +192,13 @@ pub(super) fn spreading(bits: u32) -> u32 {
 }
 
 /// A sequence for a SIMD instruction, if this strategy has one.
-pub(super) fn compile(operation: &Operation, inputs: [Arg; 3], means: Means) -> Option<Sequence> {
+pub(super) fn compile(
+    operation: &Operation,
+    inputs: [Arg; 3],
+    strategy: Strategy,
+) -> Option<Sequence> {
     let simd = Simd::new(operation)?;
-    let mut parallel = Parallel { builder: Builder::default(), inputs, means, simd };
+    let mut parallel = Parallel { builder: Builder::default(), inputs, strategy, simd };
     let result = parallel.compute()?;
     Some(parallel.builder.finish(result))
 }
@@ -221,7 +215,7 @@ struct Clamping {
 struct Parallel {
     builder: Builder,
     inputs: [Arg; 3],
-    means: Means,
+    strategy: Strategy,
     simd: Simd,
 }
 
@@ -271,7 +265,7 @@ impl Parallel {
         let same = self.simd.atype == self.simd.btype;
         let arg = match (self.simd.kind, self.simd.finish) {
             (LaneOperation::Set(compare), finish) => {
-                if self.means.halves && self.simd.bits == 16 && same {
+                if self.strategy.has(HALVES) && self.simd.bits == 16 && same {
                     let (flags, is_opposite) = self.flags(compare, x, y);
                     if finish == Finish::Accumulate {
                         return Some(self.count(flags, is_opposite));
@@ -376,13 +370,13 @@ impl Parallel {
 
     fn wrapped(&mut self, op: SimdOp, x: Arg, y: Arg) -> Arg {
         let subtract = op == SimdOp::Sub;
-        if self.means.halves && self.simd.bits == 16 {
+        if self.strategy.has(HALVES) && self.simd.bits == 16 {
             return self.halves(subtract, x, y);
         }
         if self.simd.bits == 16 {
             return self.wrapped_halves(subtract, x, y);
         }
-        if self.means.halves {
+        if self.strategy.has(HALVES) {
             let upper = self.builder.and(y, word(0xff00_ff00));
             let upper = self.halves(subtract, x, upper);
             let lower = self.halves(subtract, x, y);
@@ -436,9 +430,9 @@ impl Parallel {
         if [self.simd.atype, self.simd.btype, dtype] == [Type::U32; 3] {
             return self.unsigned_saturated(subtract, x, y);
         }
-        if self.means.halves && self.simd.bits == 16 {
+        if self.strategy.has(HALVES) && self.simd.bits == 16 {
             let are_signed = [self.simd.atype, self.simd.btype, dtype] == [Type::S32; 3];
-            if self.means.limits && subtract && are_signed {
+            if self.strategy.has(SHARED) && subtract && are_signed {
                 return self.limited_difference(x, y);
             }
             return self.saturated_halves(subtract, x, y, dtype);
@@ -528,7 +522,7 @@ impl Parallel {
 
     /// Sums or differences of unsigned lanes, clamped to unsigned lanes.
     fn unsigned_saturated(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
-        if self.means.halves && self.simd.bits == 16 {
+        if self.strategy.has(HALVES) && self.simd.bits == 16 {
             if subtract {
                 let most = self.builder.push(Opcode::Max2(Type::U32), &[x, y]);
                 return self.builder.sub2(most, y);
@@ -742,7 +736,7 @@ impl Parallel {
 
     /// Whether there is an instruction for absolute differences.
     fn has_differences(&self) -> bool {
-        self.means.absdiff && self.simd.bits == 8
+        self.strategy.has(ABSDIFF) && self.simd.bits == 8
     }
 
     fn extreme(&mut self, op: SimdOp, x: Arg, y: Arg) -> Results {
@@ -754,7 +748,7 @@ impl Parallel {
             () if least => Type::S32,
             () => Type::U32,
         };
-        if self.means.halves && self.simd.bits == 16 {
+        if self.strategy.has(HALVES) && self.simd.bits == 16 {
             let (mut x, mut y) = (x, y);
             if atype != btype {
                 // The operand of the other type, clamped to the result's type.
@@ -814,7 +808,7 @@ impl Parallel {
 
     fn absdiff(&mut self, x: Arg, y: Arg) -> Results {
         let ty = Type::U32;
-        if self.means.halves && self.simd.bits == 16 {
+        if self.strategy.has(HALVES) && self.simd.bits == 16 {
             let most = self.builder.push(Opcode::Max2(self.simd.atype), &[x, y]);
             let least = self.builder.push(Opcode::Min2(self.simd.atype), &[x, y]);
             return Results::new(self.builder.sub2(most, least), ty);
@@ -843,7 +837,7 @@ impl Parallel {
     fn differences(&mut self, x: Arg, y: Arg) -> Option<Arg> {
         // Where halves have sums, the target may be `sm_120`, which has no such instruction and
         // takes longer for it than for differences and their sum.
-        if !self.has_differences() || self.means.halves || !self.simd.is_full() {
+        if !self.has_differences() || self.strategy.has(HALVES) || !self.simd.is_full() {
             return None;
         }
         let differences = Opcode::SumAbsDiff4(self.simd.atype);
@@ -952,7 +946,7 @@ impl Parallel {
             return lanes.arg;
         }
         let rest = word(!self.simd.top());
-        if self.means.halves && self.simd.bits == 16 {
+        if self.strategy.has(HALVES) && self.simd.bits == 16 {
             return self.clamped(lanes.arg, dtype);
         }
         let set = self.spread(lanes.arg);

@@ -14,25 +14,9 @@ mod top;
 mod wide;
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
+use super::{DOT, SUBTRACT, Strategy};
 use crate::ir::{Op, Program, Range, Value};
 use crate::isa::{Compare, Type};
-
-/// Choices that no range decides: the cheaper one depends on the target.
-// The choices are independent of each other.
-#[allow(clippy::struct_excessive_bools)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Tactics {
-    /// Absolute differences by subtraction, not by `sad`.
-    pub(super) subtract: bool,
-    /// Sums and products of bytes and halves by `dp4a` and `dp2a`.
-    pub(super) dot: bool,
-    /// Clamping to bytes and halves by `cvt.pack`.
-    pub(super) pack: bool,
-    /// Clamping of 64 bits by `min` and `max`, not by parts.
-    pub(super) wide: bool,
-    /// Saturating differences of words by limits on the first word.
-    pub(super) limits: bool,
-}
 
 const S32: Range = Range::bits(32, true);
 const U32: Range = Range::bits(32, false);
@@ -79,11 +63,11 @@ fn type_within([signed, unsigned]: [Range; 2], x: Range, y: Range) -> Option<Typ
 }
 
 /// Compiles a program. Returns `None` if 64 bits cannot hold a value that is needed.
-pub(super) fn compile(program: &Program, inputs: [Arg; 3], tactics: Tactics) -> Option<Sequence> {
+pub(super) fn compile(program: &Program, inputs: [Arg; 3], strategy: Strategy) -> Option<Sequence> {
     let mut compiler = Compiler {
         program,
         inputs,
-        tactics,
+        strategy,
         builder: Builder::default(),
         low: vec![None; program.steps().len()],
     };
@@ -94,7 +78,7 @@ pub(super) fn compile(program: &Program, inputs: [Arg; 3], tactics: Tactics) -> 
 struct Compiler<'p> {
     program: &'p Program,
     inputs: [Arg; 3],
-    tactics: Tactics,
+    strategy: Strategy,
     builder: Builder,
     /// The values that are already computed.
     low: Vec<Option<Arg>>,
@@ -190,7 +174,7 @@ impl Compiler<'_> {
 
     /// Sums, differences and products, modulo 2^32.
     fn sum(&mut self, value: Value) -> Option<Arg> {
-        if self.tactics.dot
+        if self.strategy.has(DOT)
             && let Some(arg) = self.dot(value)
         {
             return Some(arg);
@@ -207,7 +191,7 @@ impl Compiler<'_> {
                             }
                             return Some(self.push(Opcode::Mad, &args));
                         }
-                        Op::AbsDiff(left, right) if !self.tactics.subtract => {
+                        Op::AbsDiff(left, right) if !self.strategy.has(SUBTRACT) => {
                             let more = self.low(other)?;
                             return self.absdiff(left, right, more);
                         }
@@ -243,14 +227,14 @@ impl Compiler<'_> {
     fn absdiff(&mut self, x: Value, y: Value, more: Arg) -> Option<Arg> {
         let (x, y) = (self.exact(x)?, self.exact(y)?);
         let Some(ty) = common(x.range, y.range) else {
-            if self.tactics.subtract {
+            if self.strategy.has(SUBTRACT) {
                 return Some(self.mixed_distance(x, y, more));
             }
             let (first, second) = self.mixed_difference(x, y);
             let first = self.builder.add(first, second);
             return Some(self.builder.add(first, more));
         };
-        if self.tactics.subtract {
+        if self.strategy.has(SUBTRACT) {
             let small = S32.min < x.range.min - y.range.max && x.range.max - y.range.min <= S32.max;
             let difference = if small {
                 let difference = self.builder.sub(x.arg, y.arg);
@@ -285,7 +269,7 @@ impl Compiler<'_> {
         let (unsigned, signed) = if y.negative() { (x, y) } else { (y, x) };
         let positive = self.push(Opcode::Max(Type::S32), &[signed.arg, word(0)]);
         let below = self.builder.sub(positive, signed.arg);
-        let above = if self.tactics.subtract {
+        let above = if self.strategy.has(SUBTRACT) {
             let most = self.push(Opcode::Max(Type::U32), &[unsigned.arg, positive]);
             let least = self.push(Opcode::Min(Type::U32), &[unsigned.arg, positive]);
             self.builder.sub(most, least)

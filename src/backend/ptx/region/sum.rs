@@ -1,7 +1,6 @@
 //! Programs that add a value to `c`.
 
-use super::super::words::{self, Tactics};
-use super::super::{Arg, Sequence};
+use super::super::{Arg, DOT, Sequence, Strategy, words};
 use crate::ir::{Builder, Input, Op, Program, Range, Value, renumber};
 
 /// The value that a program adds to `c`, as a program of its own. `None` if the program is no
@@ -60,6 +59,5 @@ pub(super) fn dot_products(summands: &[Program], inputs: [Arg; 3]) -> Option<Seq
         let value = copy(summand, whole(summand), &mut builder);
         sum = builder.binary(Op::Add, sum, value);
     }
-    let tactics = Tactics { dot: true, ..Tactics::default() };
-    words::compile(&builder.finish(sum), inputs, tactics)
+    words::compile(&builder.finish(sum), inputs, Strategy(DOT))
 }

@@ -2,6 +2,7 @@
 //! operand's limit is a word.
 
 use super::super::sequence::{Arg, Opcode, word};
+use super::super::{LIMITS, WIDE};
 use super::{Compiler, Exact, S32, S64, TOP, U32, U64, both64, common};
 use crate::ir::{Op, Range, Value};
 use crate::isa::{Compare, Type};
@@ -93,12 +94,12 @@ impl Compiler<'_> {
         let (low, high) = (whole.min < range.min, whole.max > range.max);
         let combine = if subtract { Opcode::Sub } else { Opcode::Add };
         let signed = common(x.range, y.range) == Some(Type::S32);
-        if self.tactics.limits && subtract && signed && range == S32 && (low || high) {
+        if self.strategy.has(LIMITS) && subtract && signed && range == S32 && (low || high) {
             return Some(self.clamp_by_limits(x.arg, y.arg, [low, high]));
         }
         // `add.sat` and `sub.sat` are five instructions before sm_120. If only one
         // limit matters, three instructions do the same.
-        if signed && range == S32 && (self.tactics.wide || low == high) {
+        if signed && range == S32 && (self.strategy.has(WIDE) || low == high) {
             let opcode = if subtract { Opcode::SubSat } else { Opcode::AddSat };
             return Some(self.push(opcode, &[x.arg, y.arg]));
         }
@@ -289,7 +290,7 @@ impl Compiler<'_> {
         if both64(inner, inner).is_none() {
             return self.clamp_far(value, range);
         }
-        if !self.tactics.wide
+        if !self.strategy.has(WIDE)
             && (range == S32 || range == U32)
             && let Some(arg) = self.clamp_parts(value, range)
         {

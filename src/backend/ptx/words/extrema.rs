@@ -254,8 +254,9 @@ impl Compiler<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tactics, compile};
+    use super::super::compile;
     use super::*;
+    use crate::backend::ptx::Strategy;
     use crate::ir::{Input, Program};
 
     /// A shifted number that is read as unsigned is compared with unsigned words only.
@@ -278,7 +279,7 @@ mod tests {
                    %9: 0..4294967295 = u32 %8[0]"
             );
             let program: Program = text.parse().expect("a program");
-            compile(&program, Input::ALL.map(Arg::Input), Tactics::default()).is_some()
+            compile(&program, Input::ALL.map(Arg::Input), Strategy(0)).is_some()
         };
         assert!(is_compiled("u32", "0..4294967295"));
         assert!(!is_compiled("s32", "-2147483648..2147483647"));

@@ -1,5 +1,6 @@
 //! Inserts parts and lanes into a word.
 
+use super::super::PACK;
 use super::super::sequence::{Arg, Opcode, word};
 use super::dot::SourcePart;
 use super::{Compiler, S32};
@@ -16,7 +17,7 @@ struct Inserts {
 
 impl Compiler<'_> {
     pub(super) fn insert(&mut self, value: Value) -> Option<Arg> {
-        if self.tactics.pack
+        if self.strategy.has(PACK)
             && let Some(inserts) = self.inserts(value)
             && let Some(arg) = self.packed(&inserts)
         {
@@ -58,7 +59,7 @@ impl Compiler<'_> {
             {
                 Some((self.low(inner)?, u32::from(low / 8)))
             }
-            Op::Clamp(inner, range) if self.tactics.pack => {
+            Op::Clamp(inner, range) if self.strategy.has(PACK) => {
                 let ty = packs(range, width);
                 match ty {
                     Some(ty) if S32.contains_range(self.range(inner)) => {
@@ -221,8 +222,9 @@ fn packs(range: Range, width: u8) -> Option<Type> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Tactics, compile};
+    use super::super::compile;
     use super::*;
+    use crate::backend::ptx::Strategy;
     use crate::ir::{Input, Program};
 
     /// `prmt` moves whole bytes, and other parts have to be moved to a byte first.
@@ -238,7 +240,7 @@ mod tests {
                    %3: 0..4294967295 = insert %1, %2[0], 8"
             );
             let program: Program = text.parse().expect("a program");
-            compile(&program, Input::ALL.map(Arg::Input), Tactics::default()).expect("a sequence")
+            compile(&program, Input::ALL.map(Arg::Input), Strategy(0)).expect("a sequence")
         };
         let result = |low| sequence(low).eval(0x1234_5678, 0, 0xaabb_ccdd);
         assert_eq!([0, 8, 16, 24].map(|low| sequence(low).lines().len()), [1; 4]);
