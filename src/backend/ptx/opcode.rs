@@ -119,27 +119,19 @@ impl OpcodePart for u8 {
     }
 }
 
-/// The parts of an opcode: none, one or two.
-trait OpcodeParts: Sized {
-    fn all() -> Vec<Self>;
-}
-
-impl OpcodeParts for () {
-    fn all() -> Vec<()> {
-        vec![()]
-    }
-}
-
-impl<A: OpcodePart> OpcodeParts for (A,) {
-    fn all() -> Vec<(A,)> {
-        A::ALL.iter().map(|one| (*one,)).collect()
-    }
-}
-
-impl<A: OpcodePart, B: OpcodePart> OpcodeParts for (A, B) {
-    fn all() -> Vec<(A, B)> {
-        A::ALL.iter().flat_map(|one| B::ALL.iter().map(|other| (*one, *other))).collect()
-    }
+/// Appends an opcode with all values of its parts: none, one or two.
+macro_rules! push_all {
+    ($all:ident $name:ident) => {
+        $all.push(Opcode::$name)
+    };
+    ($all:ident $name:ident $part:ident) => {
+        $all.extend(<$part>::ALL.iter().map(|one| Opcode::$name(*one)))
+    };
+    ($all:ident $name:ident $part:ident $other:ident) => {
+        for one in <$part>::ALL {
+            $all.extend(<$other>::ALL.iter().map(|other| Opcode::$name(*one, *other)));
+        }
+    };
 }
 
 /// What a row says of an opcode beside its text, its classes and its value.
@@ -249,9 +241,7 @@ macro_rules! opcodes {
             #[doc(hidden)]
             pub fn all() -> Vec<Opcode> {
                 let mut all = Vec::new();
-                $(for ($($($part,)+)?) in <($($($kind,)+)?)>::all() {
-                    all.push(Opcode::$name $(($($part),+))?);
-                })*
+                $(push_all!(all $name $($($kind)+)?);)*
                 all
             }
 
