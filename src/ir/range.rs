@@ -63,6 +63,11 @@ impl Range {
         Range::new(self.min.max(other.min), self.max.max(other.max))
     }
 
+    /// The range that holds both.
+    pub(crate) fn joined(self, other: Range) -> Range {
+        Range::new(self.min.min(other.min), self.max.max(other.max))
+    }
+
     /// The results of an operation that has its least and its greatest result where both operands
     /// are at an end of their range.
     fn hull(self, other: Range, of: impl Fn(i128, i128) -> i128) -> Range {

@@ -159,9 +159,7 @@ impl Emitter<'_> {
         // A type that holds these values, the result, and the range `more`.
         let common = |values: &[Value], more: Range| {
             let ranges = values.iter().map(|value| self.range(*value)).chain([more]);
-            let all = ranges
-                .fold(step.range, |all, it| Range::new(all.min.min(it.min), all.max.max(it.max)));
-            Type::of(all)
+            Type::of(ranges.fold(step.range, Range::joined))
         };
         let binary = |sign: &str, wide: &str, x: Value, y: Value| {
             let ty = common(&[x, y], step.range);

@@ -68,7 +68,7 @@ impl<'p> Values<'p> {
     /// The range that holds all values of a group.
     pub(super) fn range(&self, group: &[Value]) -> Range {
         let first = self.step(group[0]).range;
-        group.iter().fold(first, |all, value| hull(all, self.step(*value).range))
+        group.iter().fold(first, |all, value| all.joined(self.step(*value).range))
     }
 
     /// The bits of integers that hold a range: signed integers, if the range has negative numbers.
@@ -175,8 +175,7 @@ impl<'p> Values<'p> {
                 self.body.convert(&text, self.ty(width), bits, signed)
             }
             Op::AbsDiff(..) => {
-                let (left, right) = (self.range(&x), self.range(&y));
-                let difference = Range::new(left.min - right.max, left.max - right.min);
+                let difference = self.range(&x).minus(self.range(&y));
                 let (opcode, common) = self.order(&[&x, &y], own);
                 if Range::bits(bits, true).contains_range(difference) {
                     let (x, y) = (self.at(&x, bits), self.at(&y, bits));
@@ -199,8 +198,8 @@ impl<'p> Values<'p> {
             }
             op @ (Op::Shl(..) | Op::Shr(..)) => {
                 // The type must have more bits than the shift amount.
-                let (sign, common) =
-                    self.order(&[&x], hull(own, Range::new(0, 1 << self.range(&y).max)));
+                let amounts = Range::new(0, 1 << self.range(&y).max);
+                let (sign, common) = self.order(&[&x], own.joined(amounts));
                 let opcode = match op {
                     Op::Shl(..) => "shl",
                     _ if sign == 's' => "ashr",
@@ -229,7 +228,7 @@ impl<'p> Values<'p> {
     /// `s` or `u` for a signed or unsigned order, and a number of bits that holds the values of
     /// these groups and the range `more`.
     fn order(&self, groups: &[&[Value]], more: Range) -> (char, u8) {
-        let all = groups.iter().fold(more, |all, group| hull(all, self.range(group)));
+        let all = groups.iter().fold(more, |all, group| all.joined(self.range(group)));
         (if all.min < 0 { 's' } else { 'u' }, self.bits(all))
     }
 
@@ -285,10 +284,6 @@ impl<'p> Values<'p> {
         let base = self.body.binary("and", I32, &base, &I32.splat(kept.into()));
         self.body.binary("or", I32, &base, &part)
     }
-}
-
-fn hull(one: Range, other: Range) -> Range {
-    Range::new(one.min.min(other.min), one.max.max(other.max))
 }
 
 /// The condition of a comparison.

@@ -434,10 +434,7 @@ impl Site<'_> {
 
 /// The range that holds both ranges, if signed words or unsigned words can hold it.
 fn joined(one: Option<Range>, other: Range) -> Option<Range> {
-    let range = match one {
-        Some(one) => Range::new(one.min.min(other.min), one.max.max(other.max)),
-        None => other,
-    };
+    let range = one.map_or(other, |one| one.joined(other));
     let fits = |signed| Range::bits(32, signed).contains_range(range);
     (fits(true) || fits(false)).then_some(range)
 }

@@ -11,7 +11,7 @@
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use super::{ABSDIFF, HALVES, SHARED, Strategy};
 use crate::ir::Input;
-use crate::isa::{Compare, Type};
+use crate::isa::{Compare, Selector, Type};
 use crate::video::{Operation, SimdOp, SimdTail};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +37,8 @@ pub(super) struct Simd {
     pub(super) bits: u32,
     /// The results that count, one bit for each lane.
     mask: u32,
-    a_lanes: Vec<u8>,
-    b_lanes: Vec<u8>,
+    /// The lanes that each operand takes.
+    selectors: [Selector; 2],
 }
 
 impl Simd {
@@ -66,8 +66,7 @@ impl Simd {
             btype: operands.btype,
             bits: lanes.width().bits(),
             mask: lanes.mask().bits().into(),
-            a_lanes: lanes.a().lanes().to_vec(),
-            b_lanes: lanes.b().lanes().to_vec(),
+            selectors: [lanes.a(), lanes.b()],
         })
     }
 
@@ -259,9 +258,8 @@ impl Parallel {
     }
 
     fn compute(&mut self) -> Option<Arg> {
-        let (a_lanes, b_lanes) = (self.simd.a_lanes.clone(), self.simd.b_lanes.clone());
-        let x = self.gather(&a_lanes, Input::A);
-        let y = self.gather(&b_lanes, Input::B);
+        let [a, b] = self.simd.selectors;
+        let (x, y) = (self.gather(a.lanes(), Input::A), self.gather(b.lanes(), Input::B));
         let same = self.simd.atype == self.simd.btype;
         let arg = match (self.simd.kind, self.simd.finish) {
             (LaneOperation::Set(compare), finish) => {
