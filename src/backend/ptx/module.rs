@@ -139,6 +139,14 @@ impl Outcome {
             Outcome::Kept | Outcome::Unavailable => false,
         }
     }
+
+    /// The registers of the text in the place of an instruction with this outcome.
+    fn operands<'o>(&'o self, instruction: &'o Instruction) -> Operands<'o> {
+        match self {
+            Outcome::Fused(fusion) => fusion.operands(),
+            _ => Operands::of(instruction),
+        }
+    }
 }
 
 /// A video instruction of a rewritten module.

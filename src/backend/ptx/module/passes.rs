@@ -10,11 +10,10 @@ mod sources;
 
 use std::sync::Arc;
 
-use super::super::emit::{Operands, Template};
-use super::super::region::{Chain, Chains};
+use super::super::emit::Template;
+use super::super::region::Chains;
 use super::rewriter::{Form, FormOutcome, Given, Rewriter};
 use crate::module::VideoStatement;
-use crate::video::Instruction;
 
 pub(super) use chains::fused;
 pub(super) use groups::outcomes;
@@ -55,8 +54,6 @@ pub(super) enum Replacement {
 
 /// Statements that one block replaces together.
 pub(super) struct Whole {
-    /// None if the block names all its registers.
-    chain: Option<Chain>,
     /// One for each statement.
     outcomes: Vec<FormOutcome>,
     hoisted: Vec<Hoisted>,
@@ -82,14 +79,5 @@ impl Replacement {
             Replacement::Single(_) => &[],
             Replacement::Whole(whole) => &whole.hoisted,
         }
-    }
-
-    /// The registers of the text, in the place of an instruction.
-    pub(super) fn operands<'w>(&'w self, instruction: &'w Instruction) -> Operands<'w> {
-        let chain = match self {
-            Replacement::Single(_) => None,
-            Replacement::Whole(whole) => whole.chain.as_ref(),
-        };
-        chain.map_or_else(|| Operands::of(instruction), Chain::operands)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::super::Gate;
-use super::super::emit::{Operands, Places, Template};
+use super::super::emit::{Places, Template};
 use super::super::lanes;
 use super::super::region::{Chain, Chains};
 use super::passes::{Hoisted, block, fused, outcomes};
@@ -113,7 +113,7 @@ impl<'s> Regions<'s> {
             self.agreed(gate, |rewriter, _, _, given| fused(rewriter, chain, statements, given))?;
         let Some(Outcome::Fused(fusion)) = region.outcomes.last() else { return None };
         let template = self.rewriters.first_mut()?.0.block(&fusion.sequence, self.source);
-        self.with_edits(region, &template, Some(chain), statements)
+        self.with_edits(region, &template, statements)
     }
 
     /// A group as a region, if the same block is cheaper on all targets.
@@ -129,7 +129,7 @@ impl<'s> Regions<'s> {
         let members = &statements[..group.members];
         let facts = &mut self.chains.facts;
         let (hoisted, template) = block(rewriter, group.body(), members, facts, given);
-        let region = self.with_edits(region, &template, None, statements)?;
+        let region = self.with_edits(region, &template, statements)?;
         Some(self.with_hoisted(region, &hoisted))
     }
 
@@ -183,13 +183,12 @@ impl<'s> Regions<'s> {
         &mut self,
         mut region: Region,
         template: &Template,
-        chain: Option<&Chain>,
         statements: &[VideoStatement],
     ) -> Option<Region> {
         let place = region.place();
         for (at, statement) in statements.iter().enumerate().take(region.outcomes.len()) {
             let instruction = statement.instruction.as_ref()?;
-            let operands = chain.map_or_else(|| Operands::of(instruction), Chain::operands);
+            let operands = region.outcomes[at].operands(instruction);
             let old: (_, &dyn fmt::Display) = (statement.span, instruction);
             let new = (at == place).then_some((template, operands));
             let mut text = String::new();

@@ -148,7 +148,7 @@ impl<'o> Rewriter<'o> {
             let (span, Some(instruction)) = (statement.span, &statement.instruction) else {
                 continue;
             };
-            let operands = found.operands(instruction);
+            let operands = known.outcome.operands(instruction);
             if known.outcome.is_rewritten() {
                 let new = template.map(|template| (template, operands));
                 writer.replace((span, instruction), new, self.options);

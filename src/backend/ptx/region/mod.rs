@@ -38,6 +38,13 @@ pub struct Fusion {
     pub sequence: Sequence,
 }
 
+impl Fusion {
+    /// The registers of the sequence.
+    pub(super) fn operands(&self) -> Operands<'_> {
+        Operands { guard: None, d: Some(&self.d), sources: self.sources.each_ref().map(Some) }
+    }
+}
+
 /// Members, one right after the other, and the code that replaces them.
 pub(super) struct Chain {
     pub(super) members: usize,
@@ -66,11 +73,6 @@ impl Chain {
             // Each member adds, and does not only extract.
             Shared::Anywhere => sum.saturating_sub(2 * members).max(members),
         }
-    }
-
-    /// The registers of the chain's code.
-    pub(super) fn operands(&self) -> Operands<'_> {
-        Operands { guard: None, d: Some(&self.d), sources: self.sources.each_ref().map(Some) }
     }
 
     /// The facts that users see about a chain that becomes a sequence.

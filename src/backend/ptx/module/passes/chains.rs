@@ -21,13 +21,10 @@ pub(super) fn pass(
 ) -> Option<Replacement> {
     let (statements, given) = (&reading.statements[at..], reading.given);
     let found = reading.chains.starting(statements, rewriter.options.semantics);
-    let (chain, outcomes) = found.into_iter().find_map(|chain| {
-        let outcomes = fused(rewriter, &chain, statements, given)?;
-        Some((chain, outcomes))
-    })?;
+    let outcomes = found.iter().find_map(|chain| fused(rewriter, chain, statements, given))?;
     let Outcome::Fused(fusion) = &outcomes.last()?.outcome else { return None };
     let template = rewriter.block(&fusion.sequence, given.source);
-    let whole = Whole { chain: Some(chain), outcomes, hoisted: Vec::new(), template };
+    let whole = Whole { outcomes, hoisted: Vec::new(), template };
     Some(Replacement::Whole(Box::new(whole)))
 }
 

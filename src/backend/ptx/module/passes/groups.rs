@@ -31,7 +31,7 @@ pub(super) fn pass(
     })?;
     let (hoisted, template) =
         block(rewriter, group.body(), &statements[..group.members], &mut chains.facts, *given);
-    let whole = Whole { chain: None, outcomes, hoisted, template };
+    let whole = Whole { outcomes, hoisted, template };
     Some(Replacement::Whole(Box::new(whole)))
 }
 

@@ -39,7 +39,7 @@ pub(super) fn single(
     let body =
         Body { lines: &lines, inputs: &inputs, before_loop: &before_loop, outputs: &outputs };
     let (hoisted, template) = block(rewriter, body, std::slice::from_ref(statement), facts, given);
-    Some(Whole { chain: None, outcomes: vec![known.clone()], hoisted, template })
+    Some(Whole { outcomes: vec![known.clone()], hoisted, template })
 }
 
 /// The template of the block for some statements, and the templates of the lines that stand before
