@@ -130,7 +130,7 @@ fn place(
         });
     }
     if first == modifier {
-        diagnostic = diagnostic.fix(Applicability::Unsafe, "remove it", vec![Edit::remove(span)]);
+        diagnostic = diagnostic.remove(Applicability::Unsafe, span);
     }
     checked.push(diagnostic);
 }

@@ -195,7 +195,7 @@ pub(super) fn destination(
         checked.push(
             Diagnostic::new(Code::NegationNotAllowed, minus, "a destination cannot be negated")
                 .label("not allowed here")
-                .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(minus)]),
+                .remove(Applicability::Unsafe, minus),
         );
     }
     let register = match d.shape {
@@ -235,7 +235,7 @@ pub(super) fn destination(
                     Diagnostic::new(Code::SelectorNotAllowed, selector, message)
                         .label("not allowed here")
                         .help("`vmad` always writes the whole word")
-                        .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(selector)]),
+                        .remove(Applicability::Unsafe, selector),
                 );
             } else if Part::from_text(text).is_none() {
                 wrong_selector(checked, selector, Sources::Scalar);
@@ -291,7 +291,7 @@ pub(super) fn third_source(
             .help(
                 "`c` is always a whole word; take the part out first, as with `bfe.u32 t, c, 8, 8`",
             )
-            .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(selector)]),
+            .remove(Applicability::Unsafe, selector),
     );
     None
 }

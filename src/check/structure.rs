@@ -76,7 +76,7 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
             Diagnostic::new(Code::InvalidCharacter, span, "the file starts with a byte order mark")
                 .label("ptxas rejects it")
                 .help("save the file as UTF-8 without it, or as ASCII")
-                .fix(Applicability::Safe, "remove it", vec![Edit::remove(span)])
+                .remove(Applicability::Safe, span)
         }
         ProblemKind::UnknownTarget => unknown_target(span.text(source), span),
         ProblemKind::UnknownVersion => unknown_version(span.text(source), span),

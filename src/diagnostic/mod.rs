@@ -168,8 +168,20 @@ impl Diagnostic {
     /// The finding with the unsafe fix to write another text in place of a part.
     #[must_use]
     pub(crate) fn offer(self, place: Span, text: &str) -> Diagnostic {
+        self.write(Applicability::Unsafe, place, text)
+    }
+
+    /// The finding with the fix to write another text in place of a part.
+    #[must_use]
+    pub(crate) fn write(self, applicability: Applicability, place: Span, text: &str) -> Diagnostic {
         let edits = vec![Edit::replace(place, text)];
-        self.fix(Applicability::Unsafe, format!("write `{text}`"), edits)
+        self.fix(applicability, format!("write `{text}`"), edits)
+    }
+
+    /// The finding with the fix to remove a part.
+    #[must_use]
+    pub(crate) fn remove(self, applicability: Applicability, part: Span) -> Diagnostic {
+        self.fix(applicability, "remove it", vec![Edit::remove(part)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! V509: a destination that is also a source, and loses the bits that are not written.
 
 use super::{Memo, Rule, Subject};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::isa::Role;
 use crate::video::Tail;
 
@@ -31,10 +31,6 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         .label("only these are computed")
         .related(third.span, "the others come from here")
         .help(format!("write `{d}` as third source to keep them"))
-        .fix(
-            Applicability::Unsafe,
-            format!("write `{d}`"),
-            vec![Edit::replace(third.span, d.name())],
-        );
+        .offer(third.span, d.name());
     Some(diagnostic)
 }

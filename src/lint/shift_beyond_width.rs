@@ -1,7 +1,7 @@
 //! V511: constant amounts that shift all bits out, or that have ignored bits.
 
 use super::{Memo, Rule, Subject};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::isa::{ShiftMode, Type};
 use crate::video::{Operation, Source};
 
@@ -25,11 +25,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         let diagnostic = Diagnostic::new(Code::ShiftBeyondWidth, span, message)
             .label(format!("{amount} & 31 = {used}"))
             .help("write the amount that is used, or `.clamp` to shift everything out")
-            .fix(
-                Applicability::Safe,
-                format!("write `{used}`"),
-                vec![Edit::replace(span, used.to_string())],
-            );
+            .write(Applicability::Safe, span, &used.to_string());
         return Some(diagnostic);
     }
     let left = match (shift.left, shift.atype) {

@@ -1,7 +1,7 @@
 //! V507: merges that keep no bit of their third source.
 
 use super::{Memo, Rule, Subject};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::ir::Input;
 use crate::isa::Sources;
 use crate::video::Semantics;
@@ -26,10 +26,6 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let diagnostic = Diagnostic::new(Code::UnusedThirdSource, operand.span, message)
         .label("has no effect")
         .help(format!("the syntax requires a third source; write `{a}`, which is live here anyway"))
-        .fix(
-            Applicability::Safe,
-            format!("write `{a}`"),
-            vec![Edit::replace(operand.span, a.name())],
-        );
+        .write(Applicability::Safe, operand.span, a.name());
     Some(diagnostic)
 }

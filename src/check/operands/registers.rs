@@ -96,11 +96,8 @@ pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnos
         ),
         Shape::Pair { discards: true } if written => {
             let end = Span::new(operand.value.end, operand.span.end);
-            kind("video instructions have no predicate output", "ptxas accepts `|_`").fix(
-                Applicability::Safe,
-                "remove it",
-                vec![Edit::remove(end)],
-            )
+            kind("video instructions have no predicate output", "ptxas accepts `|_`")
+                .remove(Applicability::Safe, end)
         }
         Shape::Pair { .. } => {
             kind("video instructions have no predicate output", "write the destination alone")

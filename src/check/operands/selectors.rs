@@ -2,7 +2,7 @@
 
 use super::super::instruction::Checked;
 use super::registers::is_special;
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::isa::{Destination, LaneWidth, Mask, Part, Sources};
 use crate::source::Span;
 use crate::syntax::{RawOperand, Shape};
@@ -94,11 +94,9 @@ pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sour
     let mut diagnostic =
         Diagnostic::new(code, selector, message).label("wrong selector").help(help);
     if sources == Sources::Scalar && matches!(text, ".h10" | ".b3210") {
-        diagnostic = diagnostic.help("without a selector, the whole word is used").fix(
-            Applicability::Unsafe,
-            "remove it",
-            vec![Edit::remove(selector)],
-        );
+        diagnostic = diagnostic
+            .help("without a selector, the whole word is used")
+            .remove(Applicability::Unsafe, selector);
     }
     if let Some(meant) = fix {
         diagnostic = diagnostic.offer(selector, &meant);
