@@ -52,7 +52,8 @@ pub(super) struct Constants<'s> {
     /// `None` for names that are bound in other ways.
     names: Map<&'s str, Option<Constant>>,
     classes: Set<&'s str>,
-    /// How many bytes of literals may still be read: many calls may name one long text.
+    /// How many bytes of literals, and of blanks and comments between them, may still be read: many
+    /// calls may name one long text.
     left: usize,
 }
 
@@ -171,18 +172,31 @@ impl<'s> Constants<'s> {
         lines: bool,
         out: &mut Vec<Literal>,
     ) -> Option<()> {
-        let depth = depth.checked_sub(1)?;
+        let depth = depth.checked_sub(1).filter(|_| self.left > 0)?;
         loop {
-            lexer.trivia(lines);
+            self.trivia(lexer, lines)?;
             self.term(lexer, depth, lines, out)?;
             let end = lexer.pos;
-            lexer.trivia(lines);
+            self.trivia(lexer, lines)?;
             if lexer.peek() != Some(b'+') {
                 lexer.pos = end;
                 return Some(());
             }
             lexer.pos += 1;
         }
+    }
+
+    /// Counts bytes that were read. `None` if there are too many in all.
+    fn pass(&mut self, bytes: usize) -> Option<()> {
+        self.left = self.left.saturating_sub(bytes);
+        (self.left > 0).then_some(())
+    }
+
+    /// Skips blanks and comments, which count as what literals have.
+    fn trivia(&mut self, lexer: &mut Lexer<'s>, lines: bool) -> Option<()> {
+        let start = lexer.pos;
+        lexer.trivia(lines);
+        self.pass(lexer.pos - start)
     }
 
     fn term(
@@ -195,12 +209,12 @@ impl<'s> Constants<'s> {
         if lexer.peek() == Some(b'(') {
             lexer.pos += 1;
             self.sum(lexer, depth, true, out)?;
-            lexer.trivia(true);
+            self.trivia(lexer, true)?;
             (lexer.peek() == Some(b')')).then(|| lexer.pos += 1)?;
         } else if lexer.string_here().is_some() {
             let start = lexer.pos;
             let mut run = lexer.run(lines);
-            self.left = self.left.checked_sub(lexer.pos - start)?;
+            self.pass(lexer.pos - start)?;
             let follows = out.last().is_none_or(|it| it.span.end as usize <= start);
             if run.computed || !follows {
                 return None;
@@ -225,14 +239,13 @@ impl<'s> Constants<'s> {
             }
             let mut value = Lexer::new(self.source, self.host);
             value.pos = constant.value;
-            value.trivia(false);
             self.sum(&mut value, depth, false, out)?;
-            value.trivia(false);
+            self.trivia(&mut value, false)?;
             matches!(value.peek(), None | Some(b'\n' | b';')).then_some(())?;
         }
         // `"…".format(…)`, `"…" % x`, `NAME[0]`
         let end = lexer.pos;
-        lexer.trivia(false);
+        self.trivia(lexer, false)?;
         let is_more = matches!(lexer.peek(), Some(b'.' | b'%' | b'[' | b'('));
         lexer.pos = end;
         (!is_more).then_some(())

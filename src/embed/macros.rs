@@ -11,7 +11,7 @@
 use std::rc::Rc;
 
 use super::headers::Joined;
-use super::scan::{Cursor, QUALIFIERS, directives_in, is_asm, is_name};
+use super::scan::{Cursor, QUALIFIERS, directives_in, is_asm, is_name, is_raw};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
@@ -406,7 +406,13 @@ impl<'s> Macros<'s> {
             Kind::Number
         } else if is_name(first) {
             cursor.word();
-            Kind::Name
+            if cursor.peek() == Some(b'"') && is_raw(&bytes[..cursor.pos]) {
+                // A raw string without an end.
+                cursor.pos = bytes.len();
+                Kind::Quoted
+            } else {
+                Kind::Name
+            }
         } else {
             cursor.pos += 1 + usize::from(bytes[start..].starts_with(b"##"));
             Kind::Mark

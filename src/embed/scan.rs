@@ -805,7 +805,7 @@ const fn is_quote(byte: u8) -> bool {
 }
 
 /// Whether a quote after this text opens a raw string.
-fn is_raw(before: &[u8]) -> bool {
+pub(super) fn is_raw(before: &[u8]) -> bool {
     let Some(before) = before.strip_suffix(b"R") else {
         return false;
     };

@@ -13,6 +13,9 @@ use crate::source::{Span, nearest};
 use crate::syntax::Shape;
 use crate::syntax::lexer::is_word;
 
+/// With how many declared registers an undeclared name is compared, the last ones first.
+const COMPARED: usize = 256;
+
 pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     let Some(raw) = subject.raw else { return };
     let asm = subject.asm();
@@ -34,7 +37,8 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
         let message = format!("`{}` is not declared here", subject.spelled(name));
         let diagnostic = Diagnostic::new(Code::UndeclaredRegister, place, message)
             .label("no register of this name in scope");
-        let declared = subject.context.registers().filter(|it| subject.operands.get(it).is_none());
+        let declared = subject.context.registers().rev();
+        let declared = declared.filter(|it| subject.operands.get(it).is_none()).take(COMPARED);
         found.push(
             diagnostic.help(match nearest(name, declared) {
                 Some(near) => format!("did you mean `{}`?", subject.spelled(near)),

@@ -117,6 +117,8 @@ struct Open<'t> {
     lowest: Map<&'t str, Lowest>,
     /// The indices of uses that may name a later label.
     waiting: Map<&'t str, Vec<u32>>,
+    /// The names of those uses here that already have a meaning: an earlier label.
+    early: Set<&'t str>,
 }
 
 /// The lowest numbers at the ends of names that are otherwise equal.
@@ -138,6 +140,7 @@ impl Open<'_> {
             prototypes: Vec::new(),
             lowest: Map::default(),
             waiting: Map::default(),
+            early: Set::default(),
         }
     }
 }
@@ -388,8 +391,10 @@ impl<'t> Walker<'t> {
         }
         // A label of a block around wins only if it stands before this block, or if no label there
         // does.
-        for uses in own.waiting.values_mut() {
-            uses.retain(|number| self.names.uses[*number as usize].meaning.is_none());
+        for name in own.early {
+            if let Some(uses) = own.waiting.get_mut(name) {
+                uses.retain(|number| self.names.uses[*number as usize].meaning.is_none());
+            }
         }
         let outer = &mut self.innermost().waiting;
         // The shorter list is moved.
@@ -601,7 +606,11 @@ impl<'t> Walker<'t> {
         if matches!(kind, None | Some(SymbolKind::Label)) {
             let number = self.names.uses.len() as u32 - 1;
             let name = span.text(self.source);
-            self.innermost().waiting.entry(name).or_default().push(number);
+            let own = self.innermost();
+            own.waiting.entry(name).or_default().push(number);
+            if kind.is_some() {
+                own.early.insert(name);
+            }
         }
     }
 

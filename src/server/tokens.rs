@@ -7,6 +7,7 @@ use super::document::Text;
 use super::statements::in_template;
 use crate::check::Language;
 use crate::embed::{self, Host};
+use crate::hash::Set;
 use crate::isa::is_special_register;
 use crate::names::{Names, SymbolKind, Use};
 use crate::source::Span;
@@ -185,9 +186,9 @@ fn in_asm(source: &str, host: Host, part: Span) -> Vec<Token> {
             let next = statements.partition_point(|it| it.span.end <= token.span.start);
             statements.get(next).is_some_and(|it| it.span.start <= token.span.start)
         };
+        let operands: Set<&str> = asm.operands.iter().map(|it| &*it.placeholder).collect();
         for token in own.iter().filter(is_inside) {
-            let is_operand =
-                asm.operands.iter().any(|it| it.placeholder == token.span.text(&asm.text));
+            let is_operand = operands.contains(token.span.text(&asm.text));
             let kind = if is_operand { Kind::Parameter } else { token.kind };
             tokens.push(Token { span: asm.source_span(token.span), kind, ..*token });
         }
