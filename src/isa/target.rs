@@ -86,6 +86,8 @@ features! {
     SaturatingWords "`add.sat.s32` in one machine instruction",
     /// A `min` or `max` of 64 bits is one machine instruction.
     WideExtrema "`min`, `max` of 64 bits in one machine instruction",
+    /// Instructions on `.u16x2` and `.s16x2` take 7 machine instructions or more.
+    EmulatedHalves "`add`, `min`, `max` of `.u16x2` in 7 or more machine instructions",
     /// `sad` takes several machine instructions.
     EmulatedSad "`sad` in three machine instructions",
     /// ptxas may join two constants of a basic block, and move one of them into a register.
@@ -125,6 +127,11 @@ impl Features {
 
     pub(crate) const fn has(self, feature: Feature) -> bool {
         self.0 >> feature as u32 & 1 == 1
+    }
+
+    /// The set without instructions of PTX that ptxas emulates.
+    pub(crate) const fn in_hardware(self) -> Features {
+        if self.has(Feature::EmulatedHalves) { self.without(&[Feature::Halves]) } else { self }
     }
 
     /// The features that are in both sets.
@@ -219,6 +226,8 @@ const NEWER: Features =
     AMPERE.and(&[Feature::Halves, Feature::DotOfRegisters, Feature::FusedExtrema]);
 const HOPPER: Features = NEWER.and(&[Feature::FastPack]);
 const BLACKWELL: Features = NEWER.and(&[Feature::FusedFloatExtrema]);
+/// Jetson Thor: `sm_101`, which became `sm_110`.
+const THOR: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[Feature::EmulatedHalves]);
 const SM_120: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[
     Feature::SaturatingWords,
     Feature::WideExtrema,
@@ -260,10 +269,10 @@ static TARGETS: &[Row] = &[
     sm(89, (7, 8), AMPERE).costs_as(80),
     sm(90, (7, 8), HOPPER).a((8, 0)).costs_as(90),
     sm(100, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
-    sm(101, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
+    sm(101, (8, 6), THOR).a((8, 6)).f((8, 8)).costs_as(80),
     sm(103, (8, 8), BLACKWELL).a((8, 8)).f((8, 8)).costs_as(100),
     sm(107, (9, 4), SM_120).a((9, 4)).f((9, 4)).costs_as(120).in_family(BYTES, Target::sm(120)),
-    sm(110, (9, 0), BLACKWELL).a((9, 0)).f((9, 0)).costs_as(100),
+    sm(110, (9, 0), THOR).a((9, 0)).f((9, 0)).costs_as(80),
     sm(120, (8, 7), SM_120).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, SM_120F),
     sm(121, (8, 8), SM_120).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, SM_120F),
 ];

@@ -167,7 +167,9 @@ fn instructions_on_constants_may_stay() {
         ("sm_75", "0", "vadd2.u32.u32.u32 d, a, %r5, c;", false),
         ("sm_90", "-1", "vavrg2.u32.u32.u32 d, a, %r5, c;", false),
         ("sm_120", "64", "vshl.u32.u32.u32.wrap.max d, b.b1, a.b1, %r5;", false),
+        ("sm_90", "0", "vadd2.u32.u32.u32 d, a, %r5, c;", false),
         // These save enough on all values, or ptxas cannot fold them.
+        ("sm_90", "0x00400040", "vadd2.u32.u32.u32 d, a, %r5, c;", true),
         ("sm_90", "0x00ff00ff", "vmin2.u32.u32.u32 d, a, %r5, c;", true),
         ("sm_75", "0x00ff00ff", "vset4.u32.u32.lt d, a, %r5, c;", true),
         ("sm_90", "64", "vshl.u32.u32.u32.wrap.max d, b.b1, a.b1, %r5;", true),

@@ -10,7 +10,7 @@ use vptx::backend::ptx::{
     Arg, Change, FreshRegisters, Gate, Opcode, Outcome, RewriteError, RewriteOptions, candidates,
     rewrite,
 };
-use vptx::isa::{Feature, PtxVersion, Target};
+use vptx::isa::{Feature, PtxVersion, Target, Type};
 use vptx::source::decode;
 use vptx::video::Semantics;
 use vptx::{Instruction, Module, parse};
@@ -376,6 +376,32 @@ fn bytes_are_for_one_family() {
     assert!(written("9.3", "sm_121a", Some("sm_120f")).contains("8x4"));
 }
 
+/// ptxas 13.5 takes 7 machine instructions for `add.u16x2` on `sm_110`, and 8 for `min.u16x2`.
+#[test]
+fn new_code_has_no_emulated_instruction() {
+    let written = |own: &str, target: Option<&str>| {
+        let text = format!(
+            ".version 9.0\n.target {own}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n\
+             vadd2.u32.u32.u32 d, a, b, c;\nvmin2.s32.s32.s32 d, a, b, c;\n}}\n"
+        );
+        let target = target.map(|it| it.parse().expect("a target"));
+        let options = RewriteOptions::default().with_target(target).with_all(true);
+        rewrite(&parse(&text).0, &options).expect("a target").text()
+    };
+    for (own, target, has_halves) in [
+        ("sm_100", None, true),
+        ("sm_110", None, false),
+        ("sm_110f", None, false),
+        ("sm_101a", None, false),
+        ("sm_90", Some("sm_100"), true),
+        ("sm_90", Some("sm_110"), false),
+    ] {
+        let text = written(own, target);
+        assert_eq!(text.contains("16x2"), has_halves, "{own} {target:?}\n{text}");
+        assert!(!text.contains("\nv"), "{text}");
+    }
+}
+
 #[test]
 fn requirement_is_that_of_the_newest_line() {
     let requirements = |text: &str| -> Vec<(Target, PtxVersion)> {
@@ -409,6 +435,18 @@ fn a_product_and_a_sum_are_one_instruction() {
     let all = candidates(&instruction, Semantics::Manual, Gate::ANY);
     let mut lines = all.iter().flat_map(|(_, sequence)| sequence.lines());
     assert!(lines.any(|line| line.opcode == Opcode::Mad), "{all:?}");
+}
+
+/// `c` minus a product of unsigned numbers never exceeds the largest number.
+#[test]
+fn a_limit_that_no_value_exceeds_is_left_out() {
+    let instruction: Instruction = "vmad.s32.u32.u32.sat d, -a.h0, b, c;".parse().expect("legal");
+    let all = candidates(&instruction, Semantics::Manual, Gate::ANY);
+    let has = |opcode| {
+        let mut lines = all.iter().flat_map(|(_, sequence)| sequence.lines());
+        lines.any(|line| line.opcode == opcode)
+    };
+    assert_eq!([Opcode::MaxWide(Type::S32), Opcode::MinWide(Type::S32)].map(has), [true, false]);
 }
 
 /// `prmt` ignores further digits, so a text with such digits would mislead.

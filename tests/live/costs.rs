@@ -376,9 +376,12 @@ fn is_measured(target: Target) -> bool {
     only.is_empty() || only.split(',').any(|it| it == target.to_string())
 }
 
-/// The targets to measure.
+/// The targets for which new code is compared: those that are measured or, if requested, others.
 fn targets() -> Vec<Target> {
-    Target::measured().iter().copied().filter(|it| is_measured(*it)).collect()
+    match env::var("VPTX_COST_TARGET") {
+        Ok(only) if !only.is_empty() => Target::all().filter(|it| is_measured(*it)).collect(),
+        _ => Target::measured().to_vec(),
+    }
 }
 
 /// The lines for instructions with a guard, marked by `@`. A mnemonic with modifiers gets such a

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::iter;
 
-use vptx::isa::{Feature, Target};
+use vptx::isa::{Feature, PtxVersion, Target};
 use vptx::{RewriteOptions, parse, rewrite};
 
 use super::forms::{
@@ -70,7 +70,8 @@ fn kernel(number: usize, body: &str) -> String {
 /// A module of kernels. The first one only loads and stores.
 pub(crate) fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: Target) -> String {
     // PTX has had instructions on bytes only since 9.2.
-    let version = if target.suffix.is_some() { "9.2" } else { "8.8" };
+    let (major, minor) = if target.suffix.is_some() { (9, 2) } else { (8, 8) };
+    let version = target.since().max(PtxVersion::new(major, minor));
     let mut module = format!(".version {version}\n.target {target}\n.address_size 64\n");
     for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
         module += &kernel(number, body);

@@ -273,9 +273,10 @@ impl Gate {
     /// The instructions of all targets and PTX versions.
     pub const ANY: Gate = Gate { features: Features::ALL, version: None };
 
-    /// The instructions that a target has in a PTX version, or in any version if none is given.
+    /// The instructions that a target has in hardware, in a PTX version, or in any version if none
+    /// is given.
     pub fn new(target: Target, version: Option<PtxVersion>) -> Gate {
-        Gate { features: Features::of(target), version }
+        Gate { features: Features::of(target).in_hardware(), version }
     }
 
     fn admits(self, sequence: &Sequence) -> bool {

@@ -603,7 +603,7 @@ impl Parallel {
     fn less(&mut self, x: Arg, y: Arg, ty: Type) -> Arg {
         let (ones, top) = (word(self.simd.each(1)), word(self.simd.top()));
         let both = match ty {
-            Type::U32 => self.builder.lop3(x, y, y, |x, y, _| !x & y),
+            Type::U32 => self.builder.lop3(x, y, word(0), |x, y, _| !x & y),
             // The top bits of signed lanes count the other way round.
             Type::S32 => self.builder.lop3(x, y, top, |x, y, h| (x ^ !h) & (y ^ h)),
         };
@@ -892,7 +892,7 @@ impl Parallel {
         match saturate {
             None => average,
             Some(Type::U32) => {
-                let negative = self.builder.lop3(half, y, y, |half, y, _| !half & y);
+                let negative = self.builder.lop3(half, y, word(0), |half, y, _| !half & y);
                 let negative = self.spread(negative);
                 self.builder.lop3(average, negative, top, |x, m, _| x & !m)
             }

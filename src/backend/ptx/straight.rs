@@ -9,9 +9,10 @@ pub(super) type Name<'s> = (&'s str, &'s str);
 
 /// The ordinary instructions over which others may move. They have no other effect than on the
 /// registers that they name and on memory.
-const PASSED: [&str; 21] = [
-    "add", "and", "cvt", "cvta", "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or",
-    "prmt", "selp", "setp", "shl", "shr", "st", "sub", "xor",
+const PASSED: [&str; 35] = [
+    "abs", "add", "and", "bfe", "bfi", "brev", "clz", "cvt", "cvta", "div", "dp2a", "dp4a", "fma",
+    "ld", "lop3", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "prmt", "rem",
+    "sad", "selp", "setp", "shf", "shl", "shr", "st", "sub", "xor",
 ];
 
 /// Instructions are not near each other if more than this many instructions stand between them.

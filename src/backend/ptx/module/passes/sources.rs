@@ -72,7 +72,7 @@ fn stays(
         return false;
     }
     let plain = rewriter.form(instruction, Standing::Plain, statement.declared, given);
-    let (Outcome::Rewritten(_), Some(cost)) = (&plain.known.outcome, plain.known.cost) else {
+    let (Outcome::Rewritten(own), Some(cost)) = (&plain.known.outcome, plain.known.cost) else {
         return false;
     };
     let is_simd = instruction.simd().is_some();
@@ -82,12 +82,16 @@ fn stays(
     let Some(site) = chains.facts.at(statement) else { return false };
     if is_simd {
         let [a, b, _] = instruction.sources();
-        // A sequence for an extremum is short if one source is 0.
-        let is_extremum = matches!(&instruction.operation, Operation::SimdArithmetic(it)
-            if matches!(it.op, SimdOp::Min | SimdOp::Max));
-        let folds = |value: u32| value != 0 || !is_extremum;
-        let mut sources = [a, b].into_iter().flatten();
-        return sources.any(|source| site.constant(source).is_some_and(folds));
+        let [a, b] = [a, b].map(|source| site.constant(source?));
+        let any = |is: fn(u32) -> bool| [a, b].into_iter().flatten().any(is);
+        let Operation::SimdArithmetic(it) = &instruction.operation else { return any(|_| true) };
+        return match it.op {
+            // A sequence for an extremum is short if one source is 0.
+            SimdOp::Min | SimdOp::Max => any(|value| value != 0),
+            // Of other constants, ptxas makes more.
+            SimdOp::Add if own.lines().len() == 1 => any(|value| value == 0),
+            _ => any(|_| true),
+        };
     }
     let Some(on) = on_constants(instruction, site) else { return false };
     let form = rewriter.form(&on, Standing::Plain, statement.declared, given);
