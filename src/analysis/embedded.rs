@@ -398,7 +398,16 @@ fn in_source(
     let spelled = |text: &str| bounded(asm.spelled(text));
     let fix = |fix: Fix| {
         let edits = fix.edits.iter().map(|edit| {
-            let (span, replacement) = asm.source_edit(source, edit.span, &edit.replacement)?;
+            let in_literals = |span: Span| asm.source_edit(source, span, &edit.replacement);
+            let (span, replacement) = in_literals(edit.span).or_else(|| {
+                // Blanks around what is removed may stand in other literals.
+                let removed = edit.span.start as usize..edit.span.end as usize;
+                let removed = asm.text.get(removed).filter(|_| edit.replacement.is_empty())?;
+                let word = removed.trim();
+                let start = edit.span.end - removed.trim_start().len() as u32;
+                in_literals(Span::new(start, start + word.len() as u32))
+                    .filter(|_| !word.is_empty())
+            })?;
             Some(Edit::replace(span, replacement))
         });
         let title = spelled(&fix.title);

@@ -9,7 +9,7 @@ use super::dominators::{Dominators, Loop, loops};
 use super::effects::{self, accesses};
 use super::{Access, NameAccess, Reaching};
 use crate::hash::{Map, Set};
-use crate::names::{Meaning, Names, SymbolId, Use};
+use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
@@ -257,10 +257,11 @@ impl Graph {
         self.definitions_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
 
-    /// Like [`Graph::definitions_reaching`]. `None` if the search passes more than `blocks` blocks.
+    /// Like [`Graph::definitions_reaching`]. `None` if the search passes more than `most` blocks or
+    /// finds more than `most` definitions.
     pub(crate) fn definitions_within(
         &self,
-        blocks: usize,
+        most: usize,
         instruction: usize,
         meaning: Meaning,
     ) -> Option<Reaching> {
@@ -277,6 +278,9 @@ impl Graph {
                     is_defined = true;
                     break;
                 }
+                if found.instructions.len() > most {
+                    return None;
+                }
             }
             if is_defined {
                 continue;
@@ -286,9 +290,9 @@ impl Graph {
                 if self.reachable[before] && seen.insert(before) {
                     open.push((before, self.blocks[before].instructions.clone()));
                 }
-            }
-            if seen.len() > blocks {
-                return None;
+                if seen.len() > most {
+                    return None;
+                }
             }
         }
         found.instructions.sort_unstable();
@@ -386,9 +390,9 @@ impl Graph {
                 if seen.insert(next) {
                     open.push((next, self.blocks[next].instructions.clone()));
                 }
-            }
-            if seen.len() > blocks {
-                return None;
+                if seen.len() > blocks {
+                    return None;
+                }
             }
         }
         Some(())
@@ -633,6 +637,18 @@ impl<'t, 'n> Builder<'t, 'n> {
         Flow { function, statements, graph }
     }
 
+    /// Whether a call names a function that is declared as `.noreturn`.
+    fn never_returns(&self, source: &str, call: &Instruction<'_>) -> bool {
+        call.operands().any(|operand| match operand.kind() {
+            OperandKind::Name(name) => self.symbol(name).is_some_and(|it| {
+                let symbol = self.names.symbol(it);
+                let header = symbol.declaration.text(source);
+                symbol.kind == SymbolKind::Function && header.contains(".noreturn")
+            }),
+            _ => false,
+        })
+    }
+
     /// Where an instruction may lead.
     fn jump(&self, source: &str, instruction: &Instruction<'_>) -> Jump<'_> {
         let symbol = |number: usize| match instruction.operands().nth(number)?.kind() {
@@ -646,6 +662,7 @@ impl<'t, 'n> Builder<'t, 'n> {
                 None => To::Label([None]),
             },
             "ret" | "exit" | "trap" => To::Nowhere,
+            "call" if self.never_returns(source, instruction) => To::Nowhere,
             _ => return Jump { to: To::Nowhere, goes_on: true, ends_block: false },
         };
         Jump { to, goes_on: instruction.guard().is_some(), ends_block: true }

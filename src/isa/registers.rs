@@ -94,10 +94,15 @@ pub fn is_special_register(name: &str) -> bool {
     let Some(name) = name.strip_prefix('%') else {
         return false;
     };
-    // `%envreg0`…`%envreg31`, `%pm0`…`%pm7`, `%reserved_smem_offset_0`…
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    if stem.len() < name.len() && matches!(stem, "envreg" | "pm" | "reserved_smem_offset_") {
-        return true;
+    let most = match stem {
+        "envreg" => Some(31),
+        "pm" => Some(7),
+        "reserved_smem_offset_" => Some(1),
+        _ => None,
+    };
+    if let Some(most) = most {
+        return (0..=most).any(|number: u32| number.to_string() == name[stem.len()..]);
     }
     matches!(
         name,

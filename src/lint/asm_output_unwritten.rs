@@ -58,7 +58,18 @@ fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
             let predicate = flow.accesses(at).iter().find(|it| it.span == guard.name);
             Some((predicate.map(|it| it.meaning), guard.negated))
         });
-    let (Some(first), Some(second)) = (guards.next(), guards.next()) else { return false };
+    let Some(first) = guards.next() else { return false };
+    // A branch under the guard may lead the other case elsewhere.
+    let is_jump = |at: usize| {
+        let mnemonic = flow.instruction(at).mnemonic();
+        let source = flow.statements()[at].tree().source();
+        matches!(mnemonic.text(source), "bra" | "brx" | "ret" | "exit" | "trap")
+    };
+    let jumps = |predicate: Meaning| flow.instructions_with(predicate).any(is_jump);
+    if first.0.is_some_and(jumps) {
+        return true;
+    }
+    let Some(second) = guards.next() else { return false };
     let changes = |predicate: Meaning| {
         flow.instructions_with(predicate).filter(|at| writes(at, predicate)).nth(1).is_some()
     };

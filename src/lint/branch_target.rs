@@ -1,25 +1,40 @@
-//! V902: branches to names that are declared, but are no labels.
+//! V902: branches and calls that need a label, and name something else.
 
 use super::structure::ModuleSubject;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::names::{Symbol, SymbolKind};
 use crate::source::Span;
-use crate::syntax::{DirectiveKind, Instruction, OperandKind, Operands, StatementKind};
+use crate::syntax::{DirectiveKind, Operand, OperandKind, Operands, StatementKind};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
     let source = subject.source();
-    for token in subject.tree.tokens() {
-        let text = token.span().text(source);
-        if !matches!(text, "bra" | "brx" | ".branchtargets") {
-            continue;
-        }
-        let Some(statement) = subject.tree.statement_at(token.start()) else { continue };
+    let places = |word| memchr::memmem::find_iter(source.as_bytes(), word);
+    // Few words of a module have these letters.
+    for at in places("br").chain(places("call")) {
+        let at = at as u32;
+        let Some(statement) = subject.tree.statement_at(at) else { continue };
         let diagnostics = match statement.kind() {
-            // The word may also be a name.
-            StatementKind::Instruction(it) if it.mnemonic() != token.span() => continue,
-            StatementKind::Instruction(it) if text == "bra" => no_labels(subject, it.operands()),
-            StatementKind::Instruction(it) => Vec::from_iter(no_table(subject, &it)),
-            StatementKind::Directive(it) => no_labels(subject, it.operands()),
+            StatementKind::Instruction(it) if it.mnemonic().start == at => {
+                match it.mnemonic().text(source) {
+                    "bra" => no_labels(subject, it.operands()),
+                    "brx" => Vec::from_iter(it.operands().nth(1).and_then(|operand| {
+                        no_list(subject, &operand, &[DirectiveKind::BranchTargets])
+                    })),
+                    // `call f;` names a function, and `call r, (), P;` a list or a prototype.
+                    "call" => Vec::from_iter(it.operands().last().and_then(|operand| {
+                        let name = named(operand.kind())?;
+                        let is_label = declared(subject, name)?.kind == SymbolKind::Label;
+                        let prototypes = [DirectiveKind::CallTargets, DirectiveKind::CallPrototype];
+                        is_label.then(|| no_list(subject, &operand, &prototypes)).flatten()
+                    })),
+                    _ => continue,
+                }
+            }
+            StatementKind::Directive(it)
+                if it.kind() == DirectiveKind::BranchTargets && it.name().start + 1 == at =>
+            {
+                no_labels(subject, it.operands())
+            }
             _ => continue,
         };
         found.extend(diagnostics.into_iter().map(|it| it.statement(statement.head_span())));
@@ -47,19 +62,25 @@ fn no_labels(subject: &ModuleSubject<'_>, operands: Operands<'_>) -> Vec<Diagnos
     operands.filter_map(|it| named(it.kind())).filter_map(no_label).collect()
 }
 
-/// The second operand of `brx.idx`, if it is declared, but not as a list of labels.
-fn no_table(subject: &ModuleSubject<'_>, instruction: &Instruction<'_>) -> Option<Diagnostic> {
-    let name = named(instruction.operands().nth(1)?.kind())?;
+/// An operand that is declared, but not as the label of such a directive before it.
+fn no_list(
+    subject: &ModuleSubject<'_>,
+    operand: &Operand<'_>,
+    kinds: &[DirectiveKind],
+) -> Option<Diagnostic> {
+    let name = named(operand.kind())?;
     let symbol = declared(subject, name)?;
-    let is_list = symbol.kind == SymbolKind::Label
-        && follower(subject, symbol) == Some(DirectiveKind::BranchTargets);
+    let kind = (symbol.kind == SymbolKind::Label).then(|| follower(subject, symbol)).flatten();
     let text = name.text(subject.source());
-    let message = match is_list {
-        true if symbol.name.start < name.start => return None,
-        true => format!("the `.branchtargets` of `{text}` stands after its use"),
-        false => format!("`{text}` has no `.branchtargets`"),
+    let message = match kind.filter(|kind| kinds.contains(kind)) {
+        Some(_) if symbol.name.start < name.start => return None,
+        Some(_) => format!("the directive of `{text}` stands after its use"),
+        None if kinds[0] == DirectiveKind::BranchTargets => {
+            format!("`{text}` has no `.branchtargets`")
+        }
+        None => format!("`{text}` has no `.calltargets` and no `.callprototype`"),
     };
-    Some(finding(name, symbol, message, "expected the label of a `.branchtargets`"))
+    Some(finding(name, symbol, message, "expected the label of such a directive before it"))
 }
 
 fn finding(name: Span, symbol: &Symbol, message: String, label: &str) -> Diagnostic {

@@ -255,7 +255,8 @@ fn a_branch_leads_to_a_label() {
         found.filter(|it| it.code == Code::UndefinedLabel).map(|it| it.message).collect()
     };
     let table = "T: .branchtargets A, B; brx.idx a, T;";
-    for right in [table, "bra A;", "@p bra.uni B;", "ld.global.u32 d, [bra];"] {
+    let call = "T: .callprototype _ (); call t, (), T; S: .calltargets g; call t, (), S; call g;";
+    for right in [table, call, "bra A;", "@p bra.uni B;", "ld.global.u32 d, [bra];"] {
         assert_eq!(labels(right), [""; 0], "{right}");
     }
     for (wrong, message) in [
@@ -270,7 +271,13 @@ fn a_branch_leads_to_a_label() {
         ("S: .branchtargets A; T: .branchtargets A, S;", "`S` is a list of labels, not a label"),
         ("brx.idx a, a;", "`a` has no `.branchtargets`"),
         ("T: brx.idx a, T;", "`T` has no `.branchtargets`"),
-        ("brx.idx a, T; T: .branchtargets A;", "the `.branchtargets` of `T` stands after its use"),
+        (
+            "T: .branchtargets A; call t, (), T;",
+            "`T` has no `.calltargets` and no `.callprototype`",
+        ),
+        ("call A;", "`A` has no `.calltargets` and no `.callprototype`"),
+        ("call t, (), T; T: .callprototype _ ();", "the directive of `T` stands after its use"),
+        ("brx.idx a, T; T: .branchtargets A;", "the directive of `T` stands after its use"),
     ] {
         assert_eq!(labels(wrong), [message], "{wrong}");
     }
@@ -379,6 +386,44 @@ fn comments_suppress_them() {
     assert_eq!(unused.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::UnusedSuppression]);
 }
 
+/// In the machine code of ptxas 13.5, nothing follows such a call.
+#[test]
+fn nothing_follows_a_call_that_never_returns() {
+    let fail = ".extern .func fail () .noreturn;\n.extern .func g ();\n";
+    let rules = RuleSet::DEFAULT.with(Code::UnreachableStatement);
+    let options = CheckOptions::default().with_rules(rules);
+    let found = |body: &str| -> Vec<(Code, String)> {
+        let text = format!("{HEAD}{fail}{}", function(body));
+        let found = found_with(&text, &options).into_iter();
+        found.map(|(code, text)| (code, text.to_string())).collect()
+    };
+    let written = |call: &str| {
+        found(&format!("@p bra L; mov.b32 t, a; bra M; L: {call} M: vadd.u32.u32.u32 d, t, a;"))
+    };
+    assert_eq!(written("call fail;"), []);
+    for call in ["call g;", "@q call fail;"] {
+        assert!(written(call).contains(&(Code::UnwrittenSource, "t".into())), "{call}");
+    }
+    let unreachable = [(Code::UnreachableStatement, "vadd.u32.u32.u32 d, a, b;".to_string())];
+    assert_eq!(found("call.uni fail, (); vadd.u32.u32.u32 d, a, b;"), unreachable);
+}
+
+#[test]
+fn special_registers_have_numbers() {
+    let unknown = |name: &str| {
+        let text = format!("{HEAD}{}", function(&format!("mov.u32 d, {name};")));
+        found_with(&text, &CheckOptions::default().with_every_module(true)).len()
+    };
+    for name in ["%envreg0", "%envreg31", "%pm7", "%pm7_64", "%reserved_smem_offset_1", "%clock64"]
+    {
+        assert_eq!(unknown(name), 0, "{name}");
+    }
+    // ptxas 13.5 knows none of these.
+    for name in ["%envreg", "%envreg32", "%envreg01", "%pm8", "%reserved_smem_offset_2"] {
+        assert_eq!(unknown(name), 1, "{name}");
+    }
+}
+
 /// Nothing follows an `asm`, though its outputs are read after it.
 #[test]
 fn the_end_of_asm_is_no_unreachable_statement() {
@@ -416,6 +461,20 @@ fn unreachable_statements_are_removed() {
         let fixed = fix(&module(body), &options, Applicability::Unsafe);
         assert_eq!(fixed.text, module(left));
     }
+}
+
+/// Each line of the template is a literal, as in most sources.
+#[test]
+fn statements_in_literals_of_their_own_are_removed() {
+    let source = |statement: &str| {
+        format!(
+            "asm(\"{{ .reg .b32 t;\\n\\t\"\n    \"{statement}\\n\\t\"\n    \
+             \"vmin.u32.u32.u32 %0, %1, 7; }}\" : \"=r\"(d) : \"r\"(a));\n"
+        )
+    };
+    let options = CheckOptions::default().with_language(Language::Cuda);
+    let fixed = fix(&source("vadd.u32.u32.u32 t, %1, %1;"), &options, Applicability::Unsafe);
+    assert_eq!(fixed.text, source(""));
 }
 
 fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
@@ -462,6 +521,15 @@ fn asm_has_outputs_on_all_paths() {
     assert_eq!(in_asm(&format!("{guarded} }}"), operands), output);
     for rest in ["@!p mov.b32 %0, 1; }", "mov.b32 %0, 1; }", "@!p exit; mov.b32 %0, 2; }"] {
         assert_eq!(in_asm(&format!("{guarded} {rest}"), operands), []);
+    }
+    // A branch under the same guard leads the other case elsewhere.
+    for text in [
+        &format!("{guarded} @p bra E; mov.b32 %0, 1; E: }}"),
+        &format!("{guarded} @!p trap; }}"),
+        "{ .reg .pred p; setp.lt.u32 p, %1, 7; @p bra S; mov.b32 %0, 1;\\n\
+         S: @p vadd.u32.u32.u32 %0, %1, 1; }",
+    ] {
+        assert_eq!(in_asm(text, operands), [], "{text}");
     }
     // Several guards may cover all cases; one does not, unless its predicate changes.
     let again = format!("{guarded} @p add.u32 %0, %0, 1; }}");
