@@ -419,6 +419,21 @@ mod tests {
         assert_eq!(module.instructions().count(), 1);
     }
 
+    /// A statement may start directly behind a part.
+    #[test]
+    fn a_place_between_two_parts_touches_both() {
+        let function = |name: &str, comment: &str| {
+            format!(
+                ".func {name}()\n{{\n.reg .b32 a;\nvadd.s32.s32.s32 a, a, a;\n// {comment}\n}}\n"
+            )
+        };
+        let head = ".version 8.0\n.target sm_90\n";
+        let text = [head, &function("f", &"a".repeat(LARGE)), &function("g", "")].concat();
+        let place = Span::at(cut(&text, SIZE)[1].start as u32);
+        let (_, module) = parse_near(&text, place, &CheckOptions::default());
+        assert_eq!(module.instructions().count(), 2);
+    }
+
     fn agrees(text: &str, size: usize) -> bool {
         count_in_parts(text, size, &CheckOptions::default()).is_some()
     }

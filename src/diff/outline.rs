@@ -399,18 +399,20 @@ impl Reader<'_, '_> {
             self.parameters.insert(name.name().start, class);
         }
         self.statement(function.statement());
-        if !has_body {
-            return false;
-        }
-        let Some(header) = self.items.pop() else { return false };
+        has_body && self.begin().is_some()
+    }
+
+    /// Begins the function whose header is the last item.
+    fn begin(&mut self) -> Option<()> {
+        let header = self.items.pop()?;
         let holes = &self.holes[header.holes.start as usize..];
         let is_function = |it: &&NameId| self.names[**it as usize].class == Class::Function;
-        let Some(&name) = holes.iter().find(is_function) else { return false };
+        let name = *holes.iter().find(is_function)?;
         let start = self.statements.len() as u32;
         self.functions.push(Function { name, statements: start..start });
         self.statements.push(header);
         self.in_function = true;
-        true
+        Some(())
     }
 
     /// Ends the function whose body is being read, if any.

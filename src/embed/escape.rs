@@ -249,6 +249,7 @@ mod tests {
             (Form::Python { is_bytes: true }, r"\u0041\N{A}\x41", r"\u0041\N{A}A"),
             (Form::Rust, r"\x41\u{e9}\u{1f_600}\0\'", "A\u{e9}\u{1f600}\0'"),
             (Form::Rust, r"\a\u{41\u41\x4", r"\a\u{41\u41\x4"),
+            (Form::Rust, r"\u0041}\u", r"\u0041}\u"),
             (Form::Rust, "a\\\n \t b", "ab"),
             (
                 Form::Julia,

@@ -280,6 +280,13 @@ fn literals_are_decoded() {
     }
 }
 
+/// A string with values inside is more than a literal.
+#[test]
+fn strings_with_values_are_no_literals() {
+    let count = |source: &str| Quoting::Of(Host::Julia).literals(source).map(|all| all.len());
+    assert_eq!([r#""a b""#, r#""a $b""#].map(count), [Some(1), None]);
+}
+
 #[test]
 fn percents_are_read_as_nvcc_does() {
     let none = "";

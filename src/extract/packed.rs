@@ -76,6 +76,9 @@ impl<R: Read> Zstandard<R> {
             if magic.is_empty() {
                 return Ok(());
             }
+            if !is_zstandard(&magic) {
+                return Err(io::Error::other("a frame is followed by other bytes"));
+            }
             match self.decoder.reset((&magic[..]).chain(&mut self.source)) {
                 Ok(()) => {
                     self.is_inside = true;

@@ -1218,6 +1218,22 @@ fn variables_tell_statements_apart() {
     assert_eq!(kinds(&changes), [2, 0, 0, 0], "{}", told(&changes));
 }
 
+/// The same, with a variable more at the start, and another copy at the end.
+#[test]
+fn variables_tell_statements_apart_wherever_they_are_declared() {
+    let declare = |at: u32| format!(".global .u32 g{at};\n");
+    let variables: String = (1..6).map(declare).collect();
+    let text = |more: &str, numbers: [u32; 4]| {
+        let load = |at| format!("ld.global.u32 %r{at}, [g{at}];\n");
+        let body = numbers.map(load).concat();
+        let head = format!(".version 8.0\n.target sm_90\n{more}{variables}");
+        format!("{head}.entry k() {{\n.reg .b32 %r<9>;\n{body}}}\n")
+    };
+    let (old, new) = (text("", [1, 2, 3, 4]), text(".global .u32 g;\n", [2, 3, 4, 5]));
+    let changes = in_functions(&old, &new);
+    assert_eq!(kinds(&changes), [1, 1, 0, 0], "{}", told(&changes));
+}
+
 /// Only the old statement uses a variable, and the variable has a new name.
 #[test]
 fn removed_statements_have_the_new_names_of_variables() {
@@ -1326,6 +1342,17 @@ fn functions_are_paired() {
     assert_eq!(kinds(&check(&[&weak, &b], &["Changed a a"])), [1, 1, 0, 0]);
     let more = a.replace(".reg .b32 a)", ".reg .b32 a, .reg .b32 b)");
     assert_eq!(kinds(&check(&[&more, &b], &["Changed a a"])), [1, 1, 0, 0]);
+}
+
+/// One function repeats a statement that the other has once: this does not make them alike.
+#[test]
+fn repeated_statements_do_not_make_functions_alike() {
+    let others = ["xor.b32", "mul.lo.u32", "max.s32", "shl.b32", "sub.u32", "min.u32", "max.u32"];
+    let one = "add.u32 a, a, 1;\n".repeat(8);
+    let other = others.map(|opcode| format!("{opcode} a, a, 1;\n")).concat();
+    let (old, new) = (function("f", &one), function("g", &format!("add.u32 a, a, 1;\n{other}")));
+    let changes = differences(&module(&[&old]), &module(&[&new]));
+    assert_eq!(summary(&changes), ["Added - g", "Removed f -"]);
 }
 
 #[test]

@@ -360,9 +360,9 @@ fn packed_files_have_any_number_of_parts() {
         assert_eq!(walked(packed), (expected.to_vec(), Vec::new()));
     }
     for (packed, message) in [
-        ([&frames.concat()[..], b"other"].concat(), "invalid magic number"),
+        ([&frames.concat()[..], b"other"].concat(), "a frame is followed by other bytes"),
         ([&frames.concat()[..], &skipped[..9]].concat(), "it is cut off"),
-        ([&members.concat()[..], b"other"].concat(), "invalid gzip header"),
+        ([&members.concat()[..], b"no header of gzip"].concat(), "invalid gzip header"),
     ] {
         let (found, errors) = walked(packed);
         assert_eq!((found.len(), errors.len()), (2, 1), "{errors:?}");

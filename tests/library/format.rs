@@ -452,6 +452,26 @@ fn long_statements_are_broken_after_commas() {
     laws("parameters", &source, &FormatOptions::default());
 }
 
+/// A comment in the line of the opening parenthesis stays there, even if that starts the line.
+#[test]
+fn comments_before_parameters_stay_in_their_line() {
+    for (start, expected) in [
+        ("( // first\n", "( // first\n"),
+        ("\n( // first\n", "( // first\n"),
+        ("(\n// first\n", "(\n    // first\n"),
+    ] {
+        let expected = format!(".func f{expected}    .reg .b32 a\n)\n{{\n}}\n");
+        assert_eq!(formatted(&format!(".func f{start}.reg .b32 a) {{}}")), expected, "{start}");
+    }
+}
+
+/// Such a word is no label, also at the end of a line.
+#[test]
+fn words_before_two_colons_are_no_labels() {
+    assert_eq!(formatted("a::\nret;"), "a :: ret;\n");
+    assert_eq!(formatted("a:\nret;"), "a:\nret;\n");
+}
+
 #[test]
 fn line_endings() {
     let mut options = FormatOptions::default();

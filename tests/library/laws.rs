@@ -514,6 +514,15 @@ fn constants_survive_printing() {
     }
 }
 
+/// Spaces are around binary operators, and none are behind a sign.
+#[test]
+fn constant_expressions_are_spaced() {
+    for (written, printed) in [("7-2", "7 - 2"), ("3-+2", "3 - +2"), ("(1+2)*-3", "(1 + 2) * -3")] {
+        let instruction = read(&format!("vadd.u32.u32.u32 d, a, {written};"));
+        assert_eq!(instruction.to_string(), format!("vadd.u32.u32.u32 d, a, {printed};"));
+    }
+}
+
 /// A constant that is made from a number is printed as that number.
 #[test]
 fn constants_from_numbers() {

@@ -1570,6 +1570,8 @@ fn sources_with_two_percents_are_formatted_later() {
     assert_eq!(read("%0, %1, %1").1, []);
     assert_eq!(read("%0, %1, %%1").1, []);
     assert_eq!(read("%0, %%laneid, %1").1, []);
+    // `%%%1` is a percent sign and an operand.
+    assert_eq!(read("%%0, %%%1, 1").1, []);
     assert!(!found(&source("%%0, %%1, %%1"), Language::Cuda).is_empty());
 }
 
@@ -1661,17 +1663,21 @@ fn commands_of_julia_are_skipped() {
     }
 }
 
-/// The quote in a character, escaped or not, starts no string.
+/// The quote in a character, escaped or not, starts no string. What stands directly behind the
+/// character is read.
 #[test]
 fn quotes_in_characters_start_no_string() {
     let rust = r#"asm!("vadd.u32.u32 {0}, {1}, {1};", out(reg32) d, in(reg32) a)"#;
     let julia = r#"@asmcall("vadd.u32.u32 \$0, \$1, \$1;", "=r,r", UInt32)"#;
     let zig = r#"asm ("vadd.u32.u32 %[d], %[a], %[a];" : [d] "=r" (-> u32) : [a] "r" (a))"#;
-    for (language, call) in [(Language::Rust, rust), (Language::Julia, julia), (Language::Zig, zig)]
+    for (language, call, comment) in
+        [(Language::Rust, rust, "//"), (Language::Julia, julia, "#"), (Language::Zig, zig, "//")]
     {
         for character in [r#"'"'"#, r#"'\"'"#] {
             let source = format!("f(c, {character}); {call}");
             assert_eq!(told(&source, language), ["V104 .u32.u32"], "{source}");
+            let source = format!("f(c, {character}{comment} {call}\n)");
+            assert_eq!(told(&source, language), [""; 0], "{source}");
         }
     }
 }

@@ -226,6 +226,20 @@ fn the_places_of_a_name_are_all_its_uses() {
     assert_eq!(names.scope_at(source.len() as u32), ScopeId::MODULE);
 }
 
+/// Ranges with more registers than the text can name, whose registers occur in no order.
+#[test]
+fn registers_of_long_ranges_have_all_their_uses() {
+    let source = ".func f() { .reg .b32 %a<9000>, %b<9000>; mov.b32 %b2, %a1; mov.b32 %a1, %b1; }";
+    let names = Names::of(&parse(source));
+    let count = |word| {
+        let range = at(&names, source, word, 0).symbol().unwrap();
+        names.uses_of_symbol(range).filter(|it| !it.declares()).count()
+    };
+    assert_eq!(["%a1", "%b1", "%b2"].map(count), [2, 2, 2]);
+    let count = |word| names.uses_of(at(&names, source, word, 0).meaning().unwrap()).count();
+    assert_eq!(["%a1", "%b1", "%b2"].map(count), [2, 1, 1]);
+}
+
 const PIECES: &[&str] = &[
     "{ ",
     "} ",

@@ -218,6 +218,16 @@ fn random_tokens_have_a_tree_of_every_byte() {
     }
 }
 
+/// A line marker of the C preprocessor is no white space, and has its line break.
+#[test]
+fn line_markers_are_leaves() {
+    let text = "# 1 \"a.cu\"\n.version 8.0\n\n# 2 \"b.h\"\n// c\n.target sm_90\n";
+    let (_, _, leaves) = lossless(text);
+    let markers = leaves.iter().filter(|leaf| leaf.kind == LeafKind::LineMarker);
+    let markers: Vec<&str> = markers.map(|leaf| leaf.span.text(text)).collect();
+    assert_eq!(markers, ["# 1 \"a.cu\"\n", "# 2 \"b.h\"\n"]);
+}
+
 /// Collects the tokens of a text with one blank between them, from the leaves alone.
 struct Spaced<'t>(&'t str, String);
 

@@ -236,6 +236,34 @@ fn costs_are_noted_for_a_target() {
     assert_eq!(folder.read("b.ptx"), "\nmax.u16x2 d, a, b;\n");
 }
 
+/// Costs depend on the target, which PTX names itself.
+#[test]
+fn costs_of_a_source_need_a_target() {
+    let folder = Folder::new("check-costs-target");
+    // ptxas makes one machine instruction of it on sm_90.
+    let kept = "vabsdiff4.u32.u32.u32.add";
+    folder.write(
+        "k.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)\n{{\n\
+             {kept} d, a, b, d;\n}}\n"
+        ),
+    );
+    let operands = r#""+r"(d) : "r"(a), "r"(b)"#;
+    folder.write("k.cu", format!("asm(\"{kept} %0, %1, %2, %0;\" : {operands});\n"));
+    let hint = "vptx: costs depend on the target; name one, such as --target sm_90\n";
+    for (arguments, expected) in [
+        (&["k.ptx"][..], ""),
+        (&["k.cu"], hint),
+        (&["k.cu", "--quiet"], ""),
+        (&["k.cu", "--target", "sm_90"], ""),
+        (&["k.cu", "--target", "sm_90,sm_100"], ""),
+    ] {
+        let run = vptx_in(&folder.0, &[&["check", "--costs"], arguments].concat(), b"");
+        assert_eq!((run.status, run.stderr.as_str()), (0, expected), "{arguments:?}");
+    }
+}
+
 /// A source may also be compiled for targets that lack the replacement's instructions.
 #[test]
 fn what_is_cheaper_in_a_source_is_written_for_all_its_targets() {

@@ -149,6 +149,11 @@ fn texts_are_written_under_stable_names() {
     let hidden = vptx_in(&folder.0, &["extract", ".hidden", "-o", "out", "-q"], b"");
     assert_eq!((hidden.status, hidden.stderr.as_str()), (0, ""));
     assert_eq!(written(".hidden.1.sm_75.ptx"), text(1));
+    // Only the last ending of a binary is left out.
+    fs::write(folder.0.join("k.ptx.so"), sample()).unwrap();
+    let ending = vptx_in(&folder.0, &["extract", "k.ptx.so", "-o", "out", "-q"], b"");
+    assert_eq!((ending.status, ending.stderr.as_str()), (0, ""));
+    assert_eq!(written("k.ptx.1.sm_75.ptx"), text(1));
     let again = vptx_in(&folder.0, &["extract", "libx.so.1", "-o", "out", "-q"], b"");
     assert_eq!((again.status, again.stderr.as_str()), (0, ""));
     let same = vptx_in(&folder.0, &["extract", "libx.so.1", "libx.so.1", "-o", "two"], b"");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::fatbin::{fat_binary, library, plain};
+use crate::support::fatbin::{Entry, OBFUSCATED, fat_binary, library, plain};
 use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 
 const MODULE: &str = "\
@@ -460,6 +460,20 @@ fn a_text_of_a_binary_that_cannot_be_written() {
     assert!(folder.0.join("out/a.2.sm_90.ptx").is_file());
     std::fs::remove_dir(folder.0.join("out/a.1.sm_75.ptx")).unwrap();
     assert_eq!(vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"").status, 0);
+}
+
+/// If one text of a binary cannot be read, the status is 2; the other texts are written.
+#[test]
+fn a_text_of_a_binary_that_cannot_be_read() {
+    let folder = Folder::new("rewrite-binary-unread");
+    let broken = Entry { flags: 0x11 | OBFUSCATED, ..plain(80, MODULE) };
+    let binary = library(&[fat_binary(&[broken, plain(90, MODULE)])]);
+    std::fs::write(folder.0.join("a.bin"), binary).unwrap();
+    let run = vptx_in(&folder.0, &["rewrite", "-o", "out", "a.bin"], b"");
+    assert_eq!(run.status, 2);
+    let said = "vptx: `a.bin`: the PTX at byte 1616 is obfuscated\n";
+    assert!(run.stderr.starts_with(said), "{}", run.stderr);
+    assert!(folder.0.join("out/a.2.sm_90.ptx").is_file());
 }
 
 #[test]

@@ -193,15 +193,12 @@ impl Canvas {
                 self.block(shape, &name, value.map(i128::from), &lines);
                 starts.push((word.input, part, Point { x: x + width / 2, y: bottom }));
             }
-            starts.push((word.input, Part::WORD, Point { x: left + WORD / 2, y: bottom }));
             left += WORD + GAP;
         }
         self.y = bottom;
         move |read: &Read| {
             let own = |it: &&(_, Part, Point)| it.0 == read.input && it.1 == read.part;
-            let whole = |it: &&(_, Part, Point)| it.0 == read.input && it.1 == Part::WORD;
-            let start = starts.iter().find(own).or_else(|| starts.iter().find(whole));
-            start.map(|(.., point)| *point)
+            starts.iter().find(own).map(|(.., point)| *point)
         }
     }
 

@@ -169,6 +169,8 @@ mod tests {
         for none in ["08", "0x", "1a", "16u", "0f12", "0xffffffffffffffff0", "1e", "0b2", "1e400"] {
             assert_eq!(spelled(none, || FloatType::Other, || true), None, "{none}");
         }
+        // A digit too many.
+        assert_eq!(spelled("0f3F8000000", || FloatType::Other, || true), None);
     }
 
     /// The bits are those in the machine code that ptxas 12.9 and 13.5 make for `mov.f32 f,

@@ -222,7 +222,7 @@ fn is_alone(before: Option<Token>, after: Option<Token>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::in_parts_of;
+    use crate::analysis::{LARGE, in_parts_of};
     use crate::testing::Numbers;
 
     const PIECES: &[&str] = &[
@@ -269,6 +269,20 @@ mod tests {
         assert!(parts.len() > 1);
         let form = joined(parts, options, false).unwrap().concat();
         assert_eq!(normalize(&source, &options), Ok(form));
+    }
+
+    /// A comment at the start of a part may belong to the last line of the part before.
+    #[test]
+    fn a_large_text_that_keeps_its_comments_is_read_as_a_whole() {
+        let comment = "a".repeat(100_000);
+        let function = |at| format!(".func f{at}()\n{{\n// {comment}\nret;\n}}\n");
+        let functions: Vec<String> = (0..=LARGE / comment.len()).map(function).collect();
+        let source = format!(".version 8.0\n.target sm_90\n{}", functions.concat());
+        let is_in_parts = |keep_comments| {
+            let options = NormalOptions { keep_comments, ..NormalOptions::default() };
+            in_parts(&source, options, false).is_some()
+        };
+        assert_eq!([false, true].map(is_in_parts), [true, false]);
     }
 
     #[test]

@@ -273,7 +273,7 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         let last = self.text.as_bytes().last();
         if !comments.is_empty() && between[end..].contains('\n') || last == Some(&b';') {
             self.text.push('\n');
-        } else if (!between.is_empty() || self.is_apart) && last != Some(&b'\n') {
+        } else if last != Some(&b'\n') {
             self.text.push(' ');
         }
     }

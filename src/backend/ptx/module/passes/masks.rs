@@ -122,6 +122,7 @@ mod tests {
     use super::super::super::super::candidates;
     use super::*;
     use crate::backend::ptx::Gate;
+    use crate::ir::Input;
     use crate::video::Semantics;
 
     /// A mask has all bits where a comparison holds, for every third pair of bytes.
@@ -148,5 +149,19 @@ mod tests {
             }
         }
         assert!(found >= 48, "{found}");
+    }
+
+    /// Only flags at the bottom of every lane make a mask of whole lanes.
+    #[test]
+    fn flags_of_some_lanes_make_no_mask() {
+        let has_mask = |ones: u32| {
+            let mut builder = Builder::default();
+            let [a, b] = [Input::A, Input::B].map(Arg::Input);
+            let sum = builder.push(Opcode::Add, &[a, b]);
+            let moved = builder.push(Opcode::Shr(Type::U32), &[sum, word(7)]);
+            let flags = builder.push(Opcode::And, &[moved, word(ones)]);
+            mask(&builder.finish(flags), LaneWidth::Bytes).is_some()
+        };
+        assert_eq!([0x0101_0101, 0x0101_0100].map(has_mask), [true, false]);
     }
 }
