@@ -4,31 +4,18 @@ use super::structure::ModuleSubject;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::names::{Symbol, SymbolKind};
 use crate::source::Span;
-use crate::syntax::{DirectiveKind, Operand, OperandKind, Operands, StatementKind};
+use crate::syntax::{DirectiveKind, Instruction, Operand, OperandKind, Operands, StatementKind};
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
-    let source = subject.source();
-    let places = |word| memchr::memmem::find_iter(source.as_bytes(), word);
+    let source = subject.source().as_bytes();
+    let places = |word| memchr::memmem::find_iter(source, word);
     // Few words of a module have these letters.
     for at in places("br").chain(places("call")) {
         let at = at as u32;
         let Some(statement) = subject.tree.statement_at(at) else { continue };
         let diagnostics = match statement.kind() {
             StatementKind::Instruction(it) if it.mnemonic().start == at => {
-                match it.mnemonic().text(source) {
-                    "bra" => no_labels(subject, it.operands()),
-                    "brx" => Vec::from_iter(it.operands().nth(1).and_then(|operand| {
-                        no_list(subject, &operand, &[DirectiveKind::BranchTargets])
-                    })),
-                    // `call f;` names a function, and `call r, (), P;` a list or a prototype.
-                    "call" => Vec::from_iter(it.operands().last().and_then(|operand| {
-                        let name = named(operand.kind())?;
-                        let is_label = declared(subject, name)?.kind == SymbolKind::Label;
-                        let prototypes = [DirectiveKind::CallTargets, DirectiveKind::CallPrototype];
-                        is_label.then(|| no_list(subject, &operand, &prototypes)).flatten()
-                    })),
-                    _ => continue,
-                }
+                on_instruction(subject, &it)
             }
             StatementKind::Directive(it)
                 if it.kind() == DirectiveKind::BranchTargets && it.name().start + 1 == at =>
@@ -38,6 +25,29 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             _ => continue,
         };
         found.extend(diagnostics.into_iter().map(|it| it.statement(statement.head_span())));
+    }
+}
+
+fn on_instruction(subject: &ModuleSubject<'_>, instruction: &Instruction<'_>) -> Vec<Diagnostic> {
+    let mut operands = instruction.operands();
+    match instruction.mnemonic().text(subject.source()) {
+        "bra" => no_labels(subject, operands),
+        "brx" => {
+            let list = operands.nth(1).and_then(|it| named(&it));
+            Vec::from_iter(
+                list.and_then(|it| no_list(subject, it, &[DirectiveKind::BranchTargets])),
+            )
+        }
+        // `call f;` names a function, and `call r, (), P;` a list or a prototype.
+        "call" => {
+            let kinds = [DirectiveKind::CallTargets, DirectiveKind::CallPrototype];
+            let list = operands.last().and_then(|it| named(&it));
+            let is_label = |name: &Span| {
+                declared(subject, *name).is_some_and(|it| it.kind == SymbolKind::Label)
+            };
+            Vec::from_iter(list.filter(is_label).and_then(|it| no_list(subject, it, &kinds)))
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -59,16 +69,11 @@ fn no_labels(subject: &ModuleSubject<'_>, operands: Operands<'_>) -> Vec<Diagnos
         let message = format!("`{}` is {what}, not a label", name.text(subject.source()));
         Some(finding(name, symbol, message, "expected a label"))
     };
-    operands.filter_map(|it| named(it.kind())).filter_map(no_label).collect()
+    operands.filter_map(|it| named(&it)).filter_map(no_label).collect()
 }
 
-/// An operand that is declared, but not as the label of such a directive before it.
-fn no_list(
-    subject: &ModuleSubject<'_>,
-    operand: &Operand<'_>,
-    kinds: &[DirectiveKind],
-) -> Option<Diagnostic> {
-    let name = named(operand.kind())?;
+/// A name that is declared, but not as the label of such a directive before it.
+fn no_list(subject: &ModuleSubject<'_>, name: Span, kinds: &[DirectiveKind]) -> Option<Diagnostic> {
     let symbol = declared(subject, name)?;
     let kind = (symbol.kind == SymbolKind::Label).then(|| follower(subject, symbol)).flatten();
     let text = name.text(subject.source());
@@ -89,8 +94,8 @@ fn finding(name: Span, symbol: &Symbol, message: String, label: &str) -> Diagnos
         .related(symbol.name, "declared here")
 }
 
-fn named(operand: OperandKind<'_>) -> Option<Span> {
-    match operand {
+fn named(operand: &Operand<'_>) -> Option<Span> {
+    match operand.kind() {
         OperandKind::Name(name) => Some(name),
         _ => None,
     }

@@ -122,7 +122,7 @@ impl OpcodePart for u8 {
 /// Appends an opcode with all values of its parts: none, one or two.
 macro_rules! push_all {
     ($all:ident $name:ident) => {
-        $all.push(Opcode::$name)
+        $all.extend([Opcode::$name])
     };
     ($all:ident $name:ident $part:ident) => {
         $all.extend(<$part>::ALL.iter().map(|one| Opcode::$name(*one)))
