@@ -174,7 +174,7 @@ codes! {
     V802 UnknownSuppression "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
     V803 BlanketSuppression "blanket-suppression" Warning off [] "A suppression that names no rules",
     V901 UndeclaredName "undeclared-name" Error on [] "A name that is not declared",
-    V902 UndefinedLabel "undefined-label" Error on [] "A branch to a label that is not there",
+    V902 UndefinedLabel "undefined-label" Error on [] "A branch to what is no label in scope",
     V903 SecondDeclaration "second-declaration" Error on [] "A name that its scope has already",
     V904 UnwrittenSource "unwritten-source" Warning on [] "A source of a video instruction that is not written on every path to its use",
     V905 UnreadResult "unread-result" Warning on [Unsafe] "A result of a video instruction that nothing reads",

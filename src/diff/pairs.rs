@@ -230,9 +230,12 @@ type Items = Map<NameId, (u32, u32)>;
 fn declarations(outline: &Outline) -> Items {
     let mut declared = Map::default();
     for item in &outline.items {
+        let span = outline.span(item);
         for (name, place) in outline.holes(item).iter().zip(0..) {
-            // No item names a variable before the one that declares it.
-            if outline.name(*name).class != Class::Function {
+            let is_variable = outline.name(*name).class != Class::Function;
+            let first = outline.name(*name).span;
+            let is_first = first.start >= span.start && first.end <= span.end;
+            if is_variable && is_first {
                 declared.entry(*name).or_insert((item.shape, place));
             }
         }

@@ -27,7 +27,8 @@ const NAME: usize = 512;
 
 impl Member {
     /// The name of each member on the way, from the outermost archive inwards. A name of more than
-    /// 512 bytes is cut to its two ends, with `…` between them.
+    /// 512 bytes is cut to its two ends, with `…` between them. If an archive has two members
+    /// `k.o`, the second is `k#2.o`.
     pub fn names(&self) -> &[String] {
         &self.0
     }
@@ -39,8 +40,8 @@ impl Member {
         self.0.last().is_none_or(|name| name.contains(".tar.") || ends(name))
     }
 
-    /// A member of this archive. If the archive had the name before, a number follows it: the
-    /// second `k.o` is `k.o#2`.
+    /// A member of this archive. `earlier` counts the names so far, by their hashes; if two have
+    /// one hash, a name just gets a number that it does not need.
     fn inside(&self, name: &[u8], earlier: &mut Map<u64, u32>) -> Member {
         let shown = if name.len() > NAME {
             let (start, end) = (&name[..NAME / 2], &name[name.len() - NAME / 2..]);
@@ -50,10 +51,17 @@ impl Member {
         };
         let count = earlier.entry(earlier.hasher().hash_one(name)).or_default();
         *count += 1;
-        let shown = if *count > 1 { format!("{shown}#{count}") } else { shown };
+        let shown = if *count > 1 { numbered(&shown, *count) } else { shown };
         let names = self.0.iter().cloned().chain([shown]).collect();
         Member(names)
     }
+}
+
+/// The name of a later member of the same name: `k#2.o`. Its ending stays.
+fn numbered(name: &str, number: u32) -> String {
+    let start = name.rfind(['/', '\\']).map_or(0, |at| at + 1);
+    let ending = name[start..].rfind('.').filter(|at| *at > 0).map_or(name.len(), |at| start + at);
+    format!("{}#{number}{}", &name[..ending], &name[ending..])
 }
 
 /// The names with `!` between them.
@@ -276,16 +284,18 @@ impl Walk<'_> {
         let depth = self.deeper(depth)?;
         match format {
             Format::Gzip => {
-                let unpacked = Gzip::new(BufReader::new(all));
-                self.whole(&mut Unpacked::new(unpacked, &self.budget), member, depth)
+                let mut unpacked = Gzip::new(BufReader::new(all));
+                self.whole(&mut Unpacked::new(&mut unpacked, &self.budget), member, depth)?;
+                unpacked.finish()
             }
             Format::Zstd => {
-                let unpacked = Zstandard::new(all).map_err(broken)?;
-                self.whole(&mut Unpacked::new(unpacked, &self.budget), member, depth)
+                let mut unpacked = Zstandard::new(all).map_err(broken)?;
+                self.whole(&mut Unpacked::new(&mut unpacked, &self.budget), member, depth)?;
+                unpacked.finish()
             }
             Format::Tar => self.members(&mut all, member, depth, members::tar),
             Format::Ar => self.members(&mut all, member, depth, members::ar),
-            Format::Thin => Err(broken("it is a thin archive, which has only names of files")),
+            Format::Thin => Err(broken("it is a thin archive: the files themselves are elsewhere")),
             Format::Zip | Format::Other => {
                 // The directory of a zip archive stands at its end.
                 let mut whole = SpooledTempFile::new(SPOOLED);

@@ -50,7 +50,8 @@ pub struct Images<R> {
 /// A fat binary that has another one in an entry, as machine code may have in its data.
 #[derive(Debug)]
 struct Around {
-    /// Where the next entry starts.
+    /// Where the entry starts, and where the next one does.
+    offset: u64,
     next: u64,
     end: u64,
     targets: Vec<(Target, u32)>,
@@ -142,9 +143,12 @@ impl<R: Read> Images<R> {
             match self.end {
                 Some(end) if self.window.offset() < end => self.entry(end)?,
                 _ => {
-                    if let Some(Around { next, end, targets }) = self.around.pop() {
+                    if let Some(Around { offset, next, end, targets }) = self.around.pop() {
                         self.targets = targets;
-                        self.pass(next, end)?;
+                        if !self.pass(offset, next, end)? {
+                            self.around.clear();
+                            return Err(ExtractError::Truncated { offset });
+                        }
                         continue;
                     }
                     if self.end.take().is_some() {
@@ -340,7 +344,7 @@ impl<R: Read> Images<R> {
                 }
             }
         }
-        let is_whole = self.pass(next, end)?;
+        let is_whole = self.pass(offset, next, end)?;
         match failed {
             Some(error) => Err(error),
             None if !is_whole && self.payload.is_none() => Err(ExtractError::Truncated { offset }),
@@ -364,13 +368,14 @@ impl<R: Read> Images<R> {
         parts.ok_or(ExtractError::Malformed { offset })
     }
 
-    /// Goes to the next entry of a fat binary that ends at `end`; or to a fat binary before that
-    /// entry, since lengths may be wrong. Returns whether the stream has the one or the other.
-    fn pass(&mut self, next: u64, end: u64) -> Result<bool, ExtractError> {
+    /// Goes from the entry at `offset` to the next entry of a fat binary that ends at `end`; or to
+    /// a fat binary before that entry, since lengths may be wrong. Returns whether the stream has
+    /// the one or the other.
+    fn pass(&mut self, offset: u64, next: u64, end: u64) -> Result<bool, ExtractError> {
         let targets = mem::take(&mut self.targets);
         if self.container(next)? {
             if self.end.is_some_and(|inner| inner <= next) {
-                self.around.push(Around { next, end, targets });
+                self.around.push(Around { offset, next, end, targets });
             }
             return Ok(true);
         }

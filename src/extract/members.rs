@@ -32,7 +32,7 @@ pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8], &mut dyn Read);
 /// if there is one.
 pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
     const BLOCK: usize = 512;
-    let (mut offset, mut name, mut size) = (0, None, None);
+    let (mut offset, mut name, mut size, mut is_sparse) = (0, None, None, false);
     loop {
         let block = head_of(&mut *reader, BLOCK as u64)?;
         if block.iter().all(|byte| *byte == 0) {
@@ -50,8 +50,8 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
         }
         let kind = header.entry_type();
         // A name or a size in an extended header is about the next file.
-        let is_file = kind.is_file();
-        let length = match size.filter(|_| is_file) {
+        let is_file = kind.is_file() || kind == EntryType::GNUSparse;
+        let length = match size.filter(|_| kind.is_file()) {
             Some(size) => size,
             None => header.entry_size()?,
         };
@@ -63,6 +63,7 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
             EntryType::XHeader => {
                 let records = head_of(&mut contents, NAME)?;
                 for record in PaxExtensions::new(&records).map_while(Result::ok) {
+                    is_sparse |= record.key_bytes().starts_with(b"GNU.sparse.");
                     match record.key_bytes() {
                         b"path" | b"GNU.sparse.name" => name = Some(record.value_bytes().to_vec()),
                         b"size" => size = record.value().ok().and_then(|size| size.parse().ok()),
@@ -71,22 +72,21 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
                 }
             }
             EntryType::GNULongLink | EntryType::XGlobalHeader => {}
-            EntryType::GNUSparse => {
+            _ => {
                 let name = name.take().unwrap_or_else(|| header.path_bytes().into_owned());
-                take(&name, &mut Unread("it is a sparse file"));
+                size = None;
+                let is_sparse = std::mem::take(&mut is_sparse) || kind == EntryType::GNUSparse;
+                match is_file && length > 0 {
+                    true if is_sparse => take(&name, &mut Unread("it is a sparse file")),
+                    true => take(&name, &mut contents),
+                    false => {}
+                }
                 // More places of holes may follow this header; the length leaves them out.
-                let mut has_more = block[482] != 0;
+                let mut has_more = kind == EntryType::GNUSparse && block[482] != 0;
                 while has_more {
                     let more = head_of(&mut *contents.get_mut(), BLOCK as u64)?;
                     has_more = more.get(504).is_some_and(|more| *more != 0);
                     offset += more.len() as u64;
-                }
-            }
-            _ => {
-                let name = name.take().unwrap_or_else(|| header.path_bytes().into_owned());
-                size = None;
-                if is_file && length > 0 {
-                    take(&name, &mut contents);
                 }
             }
         }

@@ -35,15 +35,15 @@
 //! | 4 | 32 | length of this header |
 //! | 8 | 64 | length of the payload after it, padded |
 //! | 16 | 32 | length of a compressed payload without padding |
+//! | 20 | 32 | offset in this header of two words: offset and length of the options of ptxas; 0 without |
 //! | 24 | 16, 16 | minor and major version: of PTX, for PTX |
-//! | 20 | 32 | where the header has an offset and a length (32 bits each) of the options of ptxas; 0 without them |
 //! | 28 | 32 | architecture: 90 for `sm_90` |
 //! | 32 | 32, 32 | offset and length of the name of the source; 0 without a name |
 //! | 40 | 64 | flags: 0x2000 LZ4 block, 0x8000 zstd, 0x10000 obfuscated, 0x100000 `sm_90a`, 0x200000 `sm_100f` |
 //! | 56 | 64 | length of the text that a compressed payload gives |
 //!
 //! An entry that packs several (`nvcc --concat`) has a table after these 64 bytes: the number of
-//! entries (32 bits), the length of the table with these 8 bytes (32 bits), and the header of each entry,
+//! entries (32 bits), the length of the table with these 8 bytes (32 bits), and the header of each,
 //! with an offset in the unpacked payload at byte 4. The name and the options follow such a header,
 //! each with a NUL, padded to 8 bytes. Their offsets count from the start of this header.
 //!

@@ -6,18 +6,28 @@ use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::head_of;
 use super::members::pass;
+use super::{ExtractError, head_of};
 
 /// The unpacked bytes of all members of a gzip file (RFC 1952).
 pub(super) struct Gzip<R> {
     /// The decoder of the current member; `None` after the last one.
     member: Option<GzDecoder<R>>,
+    /// Why the bytes behind the last member are no member.
+    wrong: Option<io::Error>,
 }
 
 impl<R: BufRead> Gzip<R> {
     pub(super) fn new(source: R) -> Gzip<R> {
-        Gzip { member: Some(GzDecoder::new(source)) }
+        Gzip { member: Some(GzDecoder::new(source)), wrong: None }
+    }
+
+    /// To be asked when all members were read.
+    ///
+    /// # Errors
+    /// If other bytes follow them.
+    pub(super) fn finish(self) -> Result<(), ExtractError> {
+        self.wrong.map_or(Ok(()), |error| Err(error.into()))
     }
 }
 
@@ -29,7 +39,13 @@ impl<R: BufRead> Read for Gzip<R> {
                 return Ok(read);
             }
             let rest = self.member.take().map(GzDecoder::into_inner);
-            self.member = rest.map(next_member).transpose()?.flatten();
+            match rest.map(next_member).transpose() {
+                Ok(next) => self.member = next.flatten(),
+                Err(error) => {
+                    self.wrong = Some(error);
+                    return Ok(0);
+                }
+            }
         }
         Ok(0)
     }
@@ -41,7 +57,8 @@ fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<GzDecoder<R>>> {
         let bytes = rest.fill_buf()?;
         match bytes.iter().take_while(|byte| **byte == 0).count() {
             0 if bytes.is_empty() => return Ok(None),
-            0 => return Ok(Some(GzDecoder::new(rest))),
+            0 if bytes[0] == 0x1f => return Ok(Some(GzDecoder::new(rest))),
+            0 => return Err(io::Error::other("a member is followed by other bytes")),
             zeros => rest.consume(zeros),
         }
     }
@@ -58,15 +75,26 @@ pub(super) struct Zstandard<R> {
     decoder: FrameDecoder,
     /// Whether the end of the current frame was not reached yet.
     is_inside: bool,
+    /// Why the bytes behind the last frame are no frame.
+    wrong: Option<io::Error>,
 }
 
 impl<R: Read> Zstandard<R> {
     /// # Errors
     /// If no frame starts here.
     pub(super) fn new(source: R) -> io::Result<Zstandard<R>> {
-        let mut all = Zstandard { source, decoder: FrameDecoder::new(), is_inside: false };
+        let mut all =
+            Zstandard { source, decoder: FrameDecoder::new(), is_inside: false, wrong: None };
         all.next_frame()?;
         Ok(all)
+    }
+
+    /// To be asked when all frames were read.
+    ///
+    /// # Errors
+    /// If other bytes follow them.
+    pub(super) fn finish(self) -> Result<(), ExtractError> {
+        self.wrong.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Goes to the next frame, or to the end.
@@ -110,7 +138,10 @@ impl<R: Read> Read for Zstandard<R> {
                 return Err(io::Error::other("its checksum is wrong"));
             }
             self.is_inside = false;
-            self.next_frame()?;
+            if let Err(error) = self.next_frame() {
+                self.wrong = Some(error);
+                return Ok(0);
+            }
         }
         Ok(0)
     }

@@ -9,7 +9,7 @@ use super::dominators::{Dominators, Loop, loops};
 use super::effects::{self, accesses};
 use super::{Access, NameAccess, Reaching};
 use crate::hash::{Map, Set};
-use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
+use crate::names::{Meaning, Names, SymbolId, Use};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
@@ -248,6 +248,14 @@ impl Graph {
         self.with_meaning(meaning, &self.by_meaning)
             .iter()
             .map(|number| self.instruction_of(*number))
+    }
+
+    /// Whether an instruction may leave its block for another place than the next instruction.
+    pub(crate) fn may_jump(&self, instruction: usize) -> bool {
+        let number = self.block_of(instruction);
+        let block = &self.blocks[number];
+        block.instructions.end == instruction + 1
+            && (self.ends[number] || block.successors != [number + 1])
     }
 
     /// The definitions whose values a register may hold just before an instruction runs. Each call
@@ -638,13 +646,11 @@ impl<'t, 'n> Builder<'t, 'n> {
     }
 
     /// Whether a call names a function that is declared as `.noreturn`.
-    fn never_returns(&self, source: &str, call: &Instruction<'_>) -> bool {
+    fn never_returns(&self, call: &Instruction<'_>) -> bool {
         call.operands().any(|operand| match operand.kind() {
-            OperandKind::Name(name) => self.symbol(name).is_some_and(|it| {
-                let symbol = self.names.symbol(it);
-                let header = symbol.declaration.text(source);
-                symbol.kind == SymbolKind::Function && header.contains(".noreturn")
-            }),
+            OperandKind::Name(name) => {
+                self.symbol(name).is_some_and(|it| self.names.symbol(it).noreturn.is_some())
+            }
             _ => false,
         })
     }
@@ -662,7 +668,7 @@ impl<'t, 'n> Builder<'t, 'n> {
                 None => To::Label([None]),
             },
             "ret" | "exit" | "trap" => To::Nowhere,
-            "call" if self.never_returns(source, instruction) => To::Nowhere,
+            "call" if self.never_returns(instruction) => To::Nowhere,
             _ => return Jump { to: To::Nowhere, goes_on: true, ends_block: false },
         };
         Jump { to, goes_on: instruction.guard().is_some(), ends_block: true }

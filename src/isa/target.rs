@@ -129,8 +129,8 @@ impl Features {
         self.0 >> feature as u32 & 1 == 1
     }
 
-    /// The set without instructions of PTX that ptxas emulates.
-    pub(crate) const fn in_hardware(self) -> Features {
+    /// The set without instructions on halves, if ptxas emulates them.
+    pub(crate) const fn without_emulated_halves(self) -> Features {
         if self.has(Feature::EmulatedHalves) { self.without(&[Feature::Halves]) } else { self }
     }
 

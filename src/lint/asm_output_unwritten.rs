@@ -60,12 +60,7 @@ fn is_written_under_several_guards(flow: &Flow<'_>, meaning: Meaning) -> bool {
         });
     let Some(first) = guards.next() else { return false };
     // A branch under the guard may lead the other case elsewhere.
-    let is_jump = |at: usize| {
-        let mnemonic = flow.instruction(at).mnemonic();
-        let source = flow.statements()[at].tree().source();
-        matches!(mnemonic.text(source), "bra" | "brx" | "ret" | "exit" | "trap")
-    };
-    let jumps = |predicate: Meaning| flow.instructions_with(predicate).any(is_jump);
+    let jumps = |predicate: Meaning| flow.instructions_with(predicate).any(|at| flow.may_jump(at));
     if first.0.is_some_and(jumps) {
         return true;
     }

@@ -57,8 +57,9 @@ fn no_labels(subject: &ModuleSubject<'_>, operands: Operands<'_>) -> Vec<Diagnos
         let symbol = declared(subject, name)?;
         let what = match symbol.kind {
             SymbolKind::Label => match follower(subject, symbol)? {
-                DirectiveKind::BranchTargets => "a list of labels",
-                DirectiveKind::CallTargets | DirectiveKind::CallPrototype => "no place in the code",
+                DirectiveKind::BranchTargets => "the name of a list of labels",
+                DirectiveKind::CallTargets => "the name of a list of functions",
+                DirectiveKind::CallPrototype => "the name of a prototype",
                 _ => return None,
             },
             SymbolKind::Function => "a function",
@@ -66,7 +67,8 @@ fn no_labels(subject: &ModuleSubject<'_>, operands: Operands<'_>) -> Vec<Diagnos
             SymbolKind::Variable => "a variable",
             SymbolKind::Register => "a register",
         };
-        let message = format!("`{}` is {what}, not a label", name.text(subject.source()));
+        let message =
+            format!("`{}` is {what}, not a place in the code", name.text(subject.source()));
         Some(finding(name, symbol, message, "expected a label"))
     };
     operands.filter_map(|it| named(&it)).filter_map(no_label).collect()

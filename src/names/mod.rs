@@ -126,6 +126,8 @@ pub struct Symbol {
     /// Whether the scope already had the name for another thing, or the function already had a
     /// body. ptxas refuses both.
     pub is_double: bool,
+    /// The `.noreturn` in a declaration of a function.
+    pub(crate) noreturn: Option<Span>,
     /// The body of a function, braces included; otherwise empty.
     pub(crate) body: Span,
     /// The type, if the declaration consists of registers, their type and nothing else.

@@ -117,7 +117,7 @@ struct Open<'t> {
     lowest: Map<&'t str, Lowest>,
     /// The indices of uses that may name a later label.
     waiting: Map<&'t str, Vec<u32>>,
-    /// The names of those uses here that already have a meaning: an earlier label.
+    /// The names of those uses here that had a meaning when they were read: an earlier label.
     early: Set<&'t str>,
 }
 
@@ -300,6 +300,9 @@ impl<'t> Walker<'t> {
                 symbol.is_double |= !symbol.body.is_empty();
             }
             symbol.is_exported |= function.linkage().is_some();
+            let mut words = function.directives().flatten().map(|it| it.span());
+            let noreturn = words.find(|it| it.text(self.source) == ".noreturn");
+            symbol.noreturn = symbol.noreturn.or(noreturn);
             self.names.is_doubtful |= symbol.is_double;
             id
         });
@@ -497,6 +500,7 @@ impl<'t> Walker<'t> {
             is_exported: false,
             is_extern: false,
             is_double,
+            noreturn: None,
             body: Span::at(name.end),
             plain_ty: None,
             number,

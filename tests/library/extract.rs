@@ -203,6 +203,11 @@ fn a_fat_binary_in_machine_code_hides_no_text() {
     ];
     assert_eq!(facts, expected.map(|(name, replaces)| (name.to_string(), replaces)));
     assert_eq!(found[6].text(), text(5));
+    // The file ends inside of the machine code, behind the fat binary.
+    let cut = fat_binary(&[code([&middle[..], &[0; 800]].concat())]);
+    let (found, errors) = read(&cut[..cut.len() - 8]);
+    assert_eq!(found.len(), 3);
+    assert!(matches!(errors[..], [ExtractError::Truncated { offset: 16 }]), "{errors:?}");
 }
 
 /// The table of an entry with several texts has wrong values: there is no panic, and the next fat
@@ -362,11 +367,17 @@ fn packed_files_have_any_number_of_parts() {
     for (packed, message) in [
         ([&frames.concat()[..], b"other"].concat(), "a frame is followed by other bytes"),
         ([&frames.concat()[..], &skipped[..9]].concat(), "it is cut off"),
-        ([&members.concat()[..], b"no header of gzip"].concat(), "invalid gzip header"),
+        ([&members.concat()[..], b"other"].concat(), "a member is followed by other bytes"),
     ] {
         let (found, errors) = walked(packed);
         assert_eq!((found.len(), errors.len()), (2, 1), "{errors:?}");
         assert!(errors[0].to_lowercase().contains(message), "{errors:?}");
+    }
+    // What is wrong stands behind a text that goes up to the end.
+    let one = text(1);
+    for packed in [zstd_frame(one.as_bytes()), gzip(one.as_bytes())] {
+        let (found, errors) = walked([&packed[..], b"other"].concat());
+        assert_eq!((found.len(), errors.len()), (1, 1), "{errors:?}");
     }
 }
 
@@ -401,9 +412,25 @@ fn members_that_cannot_be_read_are_told() {
     header.set_cksum();
     let padded = [&two[..], &vec![0; two.len().wrapping_neg() % 512]].concat();
     let sparse = [header.as_bytes(), &[0; 512][..], &padded, &tar(&[("two", &two)])].concat();
-    let (found, errors) = walked(sparse);
-    assert_eq!(found, ["two!1.sm_90.ptx"]);
-    assert_eq!(errors, ["holes: it is a sparse file"]);
+    // The form of POSIX: records before the file.
+    let records = |records: &[(&str, &[u8])]| {
+        let mut archive = tar::Builder::new(Vec::new());
+        archive.append_pax_extensions(records.iter().copied()).unwrap();
+        let mut all = archive.into_inner().unwrap();
+        all.truncate(all.len() - 1024);
+        all
+    };
+    let named = [("GNU.sparse.major", &b"1"[..]), ("GNU.sparse.name", b"holes")];
+    let plain = tar(&[("short", &two), ("two", &two)]);
+    for archive in [
+        sparse.clone(),
+        [records(&[("size", b"4096")]), sparse].concat(),
+        [records(&named), plain].concat(),
+    ] {
+        let (found, errors) = walked(archive);
+        assert_eq!(found, ["two!1.sm_90.ptx"]);
+        assert_eq!(errors, ["holes: it is a sparse file"]);
+    }
 
     let (found, errors) = walked([b"!<thin>\n", &ar(&[("two", &two)])[8..]].concat());
     assert_eq!(found, [""; 0]);
@@ -568,7 +595,7 @@ fn members_of_one_name_are_all_read() {
     let members: [(&str, &[u8]); 2] = [("lib1.so", &one), ("lib1.so", &two)];
     for archive in [archive, tar(&members), ar(&members)] {
         let (found, errors) = walked(archive);
-        assert_eq!(found, ["lib1.so!1.sm_75.ptx", "lib1.so#2!1.sm_80.ptx"]);
+        assert_eq!(found, ["lib1.so!1.sm_75.ptx", "lib1#2.so!1.sm_80.ptx"]);
         assert_eq!(errors, [""; 0]);
     }
 }

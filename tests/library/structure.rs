@@ -260,15 +260,24 @@ fn a_branch_leads_to_a_label() {
         assert_eq!(labels(right), [""; 0], "{right}");
     }
     for (wrong, message) in [
-        ("bra t;", "`t` is a register, not a label"),
-        ("bra a;", "`a` is a parameter, not a label"),
-        ("bra bra;", "`bra` is a variable, not a label"),
-        ("@p bra.uni g;", "`g` is a function, not a label"),
-        ("bra f;", "`f` is a function, not a label"),
-        ("T: .branchtargets A; bra T;", "`T` is a list of labels, not a label"),
-        ("T: .callprototype _ (); bra T;", "`T` is no place in the code, not a label"),
-        ("T: .branchtargets A, t;", "`t` is a register, not a label"),
-        ("S: .branchtargets A; T: .branchtargets A, S;", "`S` is a list of labels, not a label"),
+        ("bra t;", "`t` is a register, not a place in the code"),
+        ("bra a;", "`a` is a parameter, not a place in the code"),
+        ("bra bra;", "`bra` is a variable, not a place in the code"),
+        ("@p bra.uni g;", "`g` is a function, not a place in the code"),
+        ("bra f;", "`f` is a function, not a place in the code"),
+        (
+            "T: .branchtargets A; bra T;",
+            "`T` is the name of a list of labels, not a place in the code",
+        ),
+        (
+            "T: .callprototype _ (); bra T;",
+            "`T` is the name of a prototype, not a place in the code",
+        ),
+        ("T: .branchtargets A, t;", "`t` is a register, not a place in the code"),
+        (
+            "S: .branchtargets A; T: .branchtargets A, S;",
+            "`S` is the name of a list of labels, not a place in the code",
+        ),
         ("brx.idx a, a;", "`a` has no `.branchtargets`"),
         ("T: brx.idx a, T;", "`T` has no `.branchtargets`"),
         (
@@ -389,7 +398,7 @@ fn comments_suppress_them() {
 /// In the machine code of ptxas 13.5, nothing follows such a call.
 #[test]
 fn nothing_follows_a_call_that_never_returns() {
-    let fail = ".extern .func fail () .noreturn;\n.extern .func g ();\n";
+    let fail = ".extern .func fail () .noreturn;\n.extern .func g /* .noreturn */ ();\n";
     let rules = RuleSet::DEFAULT.with(Code::UnreachableStatement);
     let options = CheckOptions::default().with_rules(rules);
     let found = |body: &str| -> Vec<(Code, String)> {
@@ -401,7 +410,7 @@ fn nothing_follows_a_call_that_never_returns() {
         found(&format!("@p bra L; mov.b32 t, a; bra M; L: {call} M: vadd.u32.u32.u32 d, t, a;"))
     };
     assert_eq!(written("call fail;"), []);
-    for call in ["call g;", "@q call fail;"] {
+    for call in ["call g;", "@q call fail;", "call /* .noreturn */ g;"] {
         assert!(written(call).contains(&(Code::UnwrittenSource, "t".into())), "{call}");
     }
     let unreachable = [(Code::UnreachableStatement, "vadd.u32.u32.u32 d, a, b;".to_string())];
@@ -531,6 +540,7 @@ fn asm_has_outputs_on_all_paths() {
     ] {
         assert_eq!(in_asm(text, operands), [], "{text}");
     }
+    assert_eq!(in_asm(&format!("{guarded} @p bra E; E: }}"), operands), output);
     // Several guards may cover all cases; one does not, unless its predicate changes.
     let again = format!("{guarded} @p add.u32 %0, %0, 1; }}");
     assert_eq!(in_asm(&again, operands), output);

@@ -319,7 +319,7 @@ fn found(source: &str) -> (Wrong, usize) {
     for finding in check(source, &options) {
         let name = finding.span.text(source);
         match finding.code {
-            Code::UndefinedLabel if finding.message.ends_with("not a label") => {
+            Code::UndefinedLabel if finding.message.ends_with("not a place in the code") => {
                 no_labels += 1;
                 true
             }

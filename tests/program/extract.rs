@@ -51,6 +51,23 @@ fn texts_are_listed() {
     assert!(from_stdin.stdout.contains("<stdin>!1.sm_75.ptx"), "{}", from_stdin.stdout);
 }
 
+/// `lib/k.o` and `k.o` of two folders become two members `k.o` of one library.
+#[test]
+fn members_of_one_name_have_files_of_their_own() {
+    let folder = Folder::new("extract-one-name");
+    let [one, two] = [1, 2].map(|number| fat_binary(&[plain(90, &text(number))]));
+    let plain = text(3);
+    let members: [(&str, &[u8]); 4] =
+        [("k.o", &one), ("k.o", &two), ("p", &one), ("p", plain.as_bytes())];
+    fs::write(folder.0.join("libk.a"), ar(&members)).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "libk.a", "-o", "out", "-q"], b"");
+    assert_eq!((run.status, &*run.stderr), (0, ""));
+    let read = |name: &str| fs::read_to_string(folder.0.join("out/libk.a").join(name)).expect(name);
+    assert_eq!(read("k.1.sm_90.ptx"), text(1));
+    assert_eq!(read("k#2.1.sm_90.ptx"), text(2));
+    assert_eq!(read("p#2.ptx"), text(3));
+}
+
 /// A text is longer than what is read at once.
 #[test]
 fn long_texts_are_whole() {

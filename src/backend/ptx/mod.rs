@@ -273,10 +273,10 @@ impl Gate {
     /// The instructions of all targets and PTX versions.
     pub const ANY: Gate = Gate { features: Features::ALL, version: None };
 
-    /// The instructions that a target has in hardware, in a PTX version, or in any version if none
-    /// is given.
+    /// The instructions that a target has in a PTX version, or in any version if none is given.
+    /// Those on halves are left out if ptxas emulates them.
     pub fn new(target: Target, version: Option<PtxVersion>) -> Gate {
-        Gate { features: Features::of(target).in_hardware(), version }
+        Gate { features: Features::of(target).without_emulated_halves(), version }
     }
 
     fn admits(self, sequence: &Sequence) -> bool {

@@ -245,7 +245,7 @@ pub fn rewrite<'m>(
 /// The instructions that a text may use: its own `.target` has them, and so have all targets that
 /// it is assembled for.
 pub(crate) fn gate(targets: &[Target], own: Option<Target>, version: Option<PtxVersion>) -> Gate {
-    let all = targets.iter().copied().chain(own).map(|it| Features::of(it).in_hardware());
+    let all = targets.iter().copied().chain(own).map(|it| Gate::new(it, version).features);
     Gate { features: all.fold(Features::ALL, Features::common), version }
 }
 

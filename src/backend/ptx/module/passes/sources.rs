@@ -88,7 +88,7 @@ fn stays(
         return match it.op {
             // A sequence for an extremum is short if one source is 0.
             SimdOp::Min | SimdOp::Max => any(|value| value != 0),
-            // Of other constants, ptxas makes more.
+            // For other constants, ptxas makes more machine instructions.
             SimdOp::Add if own.lines().len() == 1 => any(|value| value == 0),
             _ => any(|_| true),
         };
