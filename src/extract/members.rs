@@ -50,7 +50,8 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
         }
         let kind = header.entry_type();
         // A name or a size in an extended header is about the next file.
-        let is_file = kind.is_file() || kind == EntryType::GNUSparse;
+        // Its length is always in its own header.
+        let has_holes = kind == EntryType::GNUSparse;
         let length = match size.filter(|_| kind.is_file()) {
             Some(size) => size,
             None => header.entry_size()?,
@@ -75,14 +76,13 @@ pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u6
             _ => {
                 let name = name.take().unwrap_or_else(|| header.path_bytes().into_owned());
                 size = None;
-                let is_sparse = std::mem::take(&mut is_sparse) || kind == EntryType::GNUSparse;
-                match is_file && length > 0 {
-                    true if is_sparse => take(&name, &mut Unread("it is a sparse file")),
-                    true => take(&name, &mut contents),
-                    false => {}
+                let is_sparse = std::mem::take(&mut is_sparse) || has_holes;
+                if (kind.is_file() || has_holes) && length > 0 {
+                    let sparse = &mut Unread("it is a sparse file");
+                    take(&name, if is_sparse { sparse } else { &mut contents });
                 }
                 // More places of holes may follow this header; the length leaves them out.
-                let mut has_more = kind == EntryType::GNUSparse && block[482] != 0;
+                let mut has_more = has_holes && block[482] != 0;
                 while has_more {
                     let more = head_of(&mut *contents.get_mut(), BLOCK as u64)?;
                     has_more = more.get(504).is_some_and(|more| *more != 0);

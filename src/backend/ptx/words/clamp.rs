@@ -202,11 +202,7 @@ impl Compiler<'_> {
 
     /// `bound + y`, or `bound - y`, if that is a word.
     pub(super) fn offset(&mut self, y: Exact, bound: i128, negate: bool) -> Option<Exact> {
-        let range = if negate {
-            Range::new(bound, bound).minus(y.range)
-        } else {
-            Range::new(bound, bound).plus(y.range)
-        };
+        let range = sum_range(Range::new(bound, bound), y.range, negate);
         if !S32.contains_range(range) && !U32.contains_range(range) {
             return None;
         }
