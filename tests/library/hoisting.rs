@@ -1,4 +1,5 @@
-//! Saturating differences can share limits, which are computed before a loop.
+//! Lines that are the same in each iteration of a loop stand before the loop: limits that saturating
+//! differences share, and parts of words.
 
 use vptx::backend::ptx::{Gate, RewriteOptions, candidates, rewrite};
 use vptx::isa::Target;
@@ -55,4 +56,48 @@ fn limits_stand_before_loops() {
             assert!(!opcodes.any(is_limit), "{lanes} {strategy}");
         }
     }
+}
+
+/// What extracts a part of a word from outside of the loop stands before the loop, once.
+#[test]
+fn parts_stand_before_loops() {
+    let options = RewriteOptions::default();
+    let two = "vmad.s32.s32.s32 d, a.h0, b.h1, c;\nvmad.s32.u32.s32 e, c.h1, b.h1, a;";
+    let text = looped(80, LOAD, two, &options);
+    let [before, inside] = parts(&text, LOAD);
+    assert_eq!(before.matches("shr").count(), 1, "{text}");
+    assert_eq!(inside.matches("%vptx_k0").count(), 2, "{text}");
+    // Neither operand is written in the loop.
+    let text = looped(80, LOAD, "vadd.s32.s32.s32 d, b.b1, b.b2;", &options);
+    let [before, inside] = parts(&text, LOAD);
+    assert!(before.contains("prmt") && !inside.contains("prmt"), "{text}");
+    // One statement may write several words.
+    let pair = "ld.global.v2.b32 {b, f}, [q+8];";
+    let text =
+        looped(80, pair, "vadd.s32.s32.s32 d, a, b.b1;\nvadd.s32.s32.s32 e, a, f.b1;", &options);
+    let [before, _] = parts(&text, pair);
+    assert!(before.contains(" b, ") && before.contains(" f, "), "{text}");
+    for (target, body) in [
+        // The word is written in the loop.
+        (80, "vadd.s32.s32.s32 d, a.b1, c;"),
+        (80, "ld.global.b32 b, [q+8];\nvadd.s32.s32.s32 d, b.b1, c;"),
+        // These instructions are not looked at.
+        (80, "@p vadd.s32.s32.s32 d, b.b1, c;"),
+        (80, "vadd2.s32.s32.s32 d, b, a, c;"),
+        (70, "vadd.s32.s32.s32 d, b.b1, c;"),
+    ] {
+        let text = looped(target, LOAD, body, &options);
+        assert!(!text.contains("%vptx_k"), "{text}");
+    }
+    // Each word takes a register in the whole loop, so they are not many.
+    let words: String = (0..4).map(|word| format!("ld.global.b32 %r{word}, [q+{word}];")).collect();
+    let many = |word: usize| {
+        let part = |part| format!("vadd.s32.s32.s32 d, %r{word}.b{part}, c;\n");
+        let half = |part| format!("vadd.s32.s32.s32 d, %r{word}.h{part}, c;\n");
+        (0..4).map(part).chain((0..2).map(half)).collect::<String>()
+    };
+    let text = looped(80, &words, &(0..4).map(many).collect::<String>(), &options);
+    let last =
+        (15..17).map(|number| text.contains(&format!("%vptx_k{number}"))).collect::<Vec<_>>();
+    assert_eq!(last, [true, false], "{text}");
 }

@@ -795,7 +795,7 @@ fn loops_of_groups_are_never_worse() {
 #[test]
 #[ignore = "needs ptxas; cargo xtask measure-costs --check runs it"]
 fn shared_work_is_never_worse() {
-    never_longer(&["comparisons", "limits", "limits before loops", "masks"]);
+    never_longer(&["comparisons", "limits", "limits before loops", "parts before loops", "masks"]);
 }
 
 #[test]

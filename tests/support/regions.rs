@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::iter;
 
-use vptx::isa::{Feature, PtxVersion, Target};
+use vptx::isa::{Destination, Feature, PtxVersion, Sources, Target};
 use vptx::{RewriteOptions, parse, rewrite};
 
 use super::forms::{
-    adding_head, adding_parts, comparing, lane_steps, masking, merging_head, on_constant, on_range,
-    on_zero, subtracting,
+    PARTS, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
+    on_constant, on_range, on_zero, rows, subtracting,
 };
 use super::random::Random;
 
@@ -33,7 +33,7 @@ const fn kind(name: &'static str, body: fn(&mut Random) -> String) -> Kind {
     Kind { name, body, without: None }
 }
 
-pub(crate) static KINDS: [Kind; 12] = [
+pub(crate) static KINDS: [Kind; 13] = [
     kind("chains", |random| if random.one_in(2) { filling(random) } else { adding(random) }),
     kind("groups", |random| lanes(random, "4")),
     Kind {
@@ -50,6 +50,7 @@ pub(crate) static KINDS: [Kind; 12] = [
     kind("ranges", |random| format!(".reg .b32 r<3>;\n{}", on_range(random, ["r1", "r2"]))),
     Kind { without: Some(Feature::SaturatingWords), ..kind("limits", limits) },
     kind("limits before loops", limits_before_loops),
+    kind("parts before loops", parts_before_loops),
     kind("extrema of 0", extrema_of_zero),
     kind("masks", masks),
 ];
@@ -189,6 +190,33 @@ fn limits_before_loops(random: &mut Random) -> String {
         "ld.volatile.global.u32 r21, [%pointer+20];\n",
         &format!("ld.volatile.global.u32 c, [%pointer+36];\n{steps}{stored}"),
     )
+}
+
+/// A loop around scalar instructions that read parts of words from outside of the loop.
+fn parts_before_loops(random: &mut Random) -> String {
+    let scalars: Vec<_> = rows().filter(|(form, _)| form.sources == Sources::Scalar).collect();
+    let outside = ["r20", "r21", "r22"];
+    let load = |(at, register): (usize, &&str)| {
+        format!("ld.volatile.global.u32 {register}, [%pointer+{}];\n", 16 + 4 * at)
+    };
+    let loads: String = outside.iter().enumerate().map(load).collect();
+    let (mut steps, mut results) = (String::new(), vec![String::from("a")]);
+    for at in 1..2 + random.below(8) {
+        let (form, mnemonic) = *random.pick(&scalars);
+        let head = random.pick(&heads(form, mnemonic)).clone();
+        let mut part = || if random.one_in(4) { "" } else { *random.pick(&PARTS) };
+        let parts = [part(), part(), part()];
+        let inside = format!("{}{}", random.pick(&results), parts[0]);
+        let outside = format!("{}{}", random.pick(&outside), parts[1]);
+        let [a, b] = if random.one_in(2) { [inside, outside] } else { [outside, inside] };
+        let d = if form.destination == Destination::Part { parts[2] } else { "" };
+        let d = if form.destination == Destination::Part && d.is_empty() { ".b1" } else { d };
+        let c = if form.third { format!(", {}", random.pick(&results)) } else { String::new() };
+        let _ = writeln!(steps, "{head} r{at}{d}, {a}, {b}{c};");
+        results.push(format!("r{at}"));
+    }
+    let stored = stores(results.iter().map(String::as_str), 40);
+    looped(&loads, &(steps + &stored))
 }
 
 fn extrema_of_zero(random: &mut Random) -> String {

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::cost::{self, Aim};
 use super::sequence::{Arg, Class, Line, Opcode, Sequence};
+use crate::hash::Map;
 use crate::isa::Target;
 use crate::source::line_end;
 use crate::syntax::lexer::comments;
@@ -218,6 +219,61 @@ pub(super) struct Body<'b> {
     pub(super) outputs: &'b [(Register, Line)],
 }
 
+/// The hoisted words of a function, with the numbers of their registers.
+#[derive(Default)]
+pub(super) struct Words {
+    numbers: Map<Word, u32>,
+    taken: u32,
+}
+
+impl Words {
+    /// How many registers are taken.
+    pub(super) fn taken(&self) -> u32 {
+        self.taken
+    }
+
+    /// Forgets the words but not their registers: later lines compute the words again.
+    pub(super) fn forget(&mut self) {
+        self.numbers.clear();
+    }
+
+    /// The number of the register of a word, and whether it is a new one.
+    fn number(&mut self, word: Word) -> (u32, bool) {
+        let new = self.taken;
+        let number = *self.numbers.entry(word).or_insert(new);
+        self.taken += u32::from(number == new);
+        (number, number == new)
+    }
+}
+
+/// A hoisted word: what a line computes from a register behind the statement that writes it.
+#[derive(PartialEq, Eq, Hash)]
+struct Word {
+    /// The end of the statement, which may write several registers.
+    end: u32,
+    register: Register,
+    /// The line. The register stands in the place of hoisted words.
+    line: Line,
+    /// For each operand that is a hoisted word, its number.
+    read: [Option<u32>; 3],
+}
+
+impl Word {
+    fn new((end, register): (u32, &Register), line: &Line, hoisted: &[Option<u32>]) -> Word {
+        let mut read = [None; 3];
+        for (arg, number) in line.args().iter().zip(&mut read) {
+            if let Arg::Line(at) = *arg {
+                *number = hoisted[usize::from(at)];
+            }
+        }
+        let line = line.on(|arg| match arg {
+            Arg::Line(_) | Arg::Register(_) => Arg::Register(0),
+            _ => arg,
+        });
+        Word { end, register: register.clone(), line, read }
+    }
+}
+
 /// The registers that fill the holes of a template; none for a template that names all its
 /// registers.
 #[derive(Clone, Copy, Default)]
@@ -390,28 +446,38 @@ impl Template {
     }
 
     /// The template of the lines of a block that depend on one register only, to stand behind the
-    /// statement that writes this register. The results have the registers in `numbers`; constants
-    /// in registers take new numbers.
+    /// statement that ends at `end` and writes this register. Words that the function has already
+    /// are not computed again. Sets the number of the register for each of these lines. `None` if
+    /// the function has all of them.
     pub(super) fn hoisted(
         Body { lines, inputs, before_loop, .. }: Body<'_>,
-        register: u16,
-        numbers: &[Option<u32>],
-        taken: &mut u32,
+        (register, end): (u16, u32),
+        numbers: &mut [Option<u32>],
+        words: &mut Words,
         registers: &FreshRegisters,
-    ) -> Template {
+    ) -> Option<Template> {
         let mut template = Template::default();
-        let (mut hoisted, mut written) = (numbers.to_vec(), Vec::new());
+        let from = (end, &inputs[usize::from(register)]);
+        let (mut hoisted, mut written) = (vec![None; lines.len()], Vec::new());
         for at in (0..lines.len()).filter(|at| before_loop[*at] == Some(register)) {
-            for arg in lines[at].args() {
-                if let Arg::Line(read) = *arg
-                    && hoisted[usize::from(read)].is_none()
-                {
-                    hoisted[usize::from(read)] = Some(*taken);
-                    *taken += 1;
-                    written.push(usize::from(read));
+            let read = lines[at].args().iter().filter_map(|arg| match *arg {
+                Arg::Line(read) => Some(usize::from(read)),
+                _ => None,
+            });
+            for at in read.chain([at]) {
+                if hoisted[at].is_some() {
+                    continue;
+                }
+                let (number, is_new) = words.number(Word::new(from, &lines[at], &hoisted));
+                hoisted[at] = Some(number);
+                if is_new {
+                    written.push(at);
                 }
             }
-            written.push(at);
+            numbers[at] = hoisted[at];
+        }
+        if written.is_empty() {
+            return None;
         }
         let code = Code { lines, numbers: vec![0; lines.len()], inputs, hoisted: &hoisted };
         template.push_hole(Hole::Line { is_inner: false });
@@ -424,7 +490,7 @@ impl Template {
             template.push_hole(Hole::Line { is_inner: false });
             template.push_line(&code, at, registers);
         }
-        template
+        Some(template)
     }
 
     fn open(&mut self, registers: &FreshRegisters) {

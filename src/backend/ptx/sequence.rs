@@ -36,6 +36,11 @@ impl Line {
         &self.args[..self.opcode.arity()]
     }
 
+    /// The line with other operands.
+    pub(super) fn on(&self, operand: impl Fn(Arg) -> Arg) -> Line {
+        Line { args: self.args.map(operand), ..*self }
+    }
+
     /// The result, after some lines with these results. `words` gives the words from outside.
     pub(super) fn eval(&self, results: &[u64], words: impl Fn(Arg) -> u32) -> u64 {
         self.opcode.eval(self.args.map(|arg| match arg {
@@ -130,7 +135,7 @@ impl Sequence {
             _ => arg,
         };
         let lines = self.lines.iter();
-        let lines = lines.map(|line| Line { args: line.args.map(exchange), ..*line }).collect();
+        let lines = lines.map(|line| line.on(exchange)).collect();
         Sequence { lines }
     }
 
@@ -141,8 +146,7 @@ impl Sequence {
             Arg::Input(input) => Arg::Register(numbers[input as usize]),
             _ => arg,
         };
-        let lines = self.lines.iter().map(|line| Line { args: line.args.map(register), ..*line });
-        let lines: Vec<Line> = lines.collect();
+        let lines: Vec<Line> = self.lines.iter().map(|line| line.on(register)).collect();
         let copies =
             |line: &Line| line.opcode == Opcode::Move && matches!(line.args(), [Arg::Register(_)]);
         (!lines.iter().any(copies)).then_some(lines)

@@ -26,7 +26,8 @@ use sources::Known;
 type Pass = fn(&mut Rewriter<'_>, &mut Reading<'_, '_>, usize) -> Option<Replacement>;
 
 /// The passes, in the order in which they are asked.
-pub(super) const PASSES: [Pass; 4] = [chains::pass, groups::pass, sources::pass, order::pass];
+pub(super) const PASSES: [Pass; 5] =
+    [chains::pass, groups::pass, sources::pass, order::pass, hoisting::pass];
 
 /// The video instructions of a module, and what is known around the next ones.
 pub(super) struct Reading<'s, 'm> {

@@ -128,6 +128,8 @@ impl<'s> Regions<'s> {
         let rewriter = &mut self.rewriters.first_mut()?.0;
         let members = &statements[..group.members];
         let facts = &mut self.chains.facts;
+        // Each fix can be made without the others.
+        rewriter.hoisted_in(members[0].function).forget();
         let (hoisted, template) = block(rewriter, group.body(), members, facts, given);
         let region = self.with_edits(region, &template, statements)?;
         Some(self.with_hoisted(region, &hoisted))

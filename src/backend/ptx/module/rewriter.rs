@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::super::cost::{self, Aim, Context, Cost};
-use super::super::emit::{Operands, Places, Surroundings, Template};
+use super::super::emit::{Operands, Places, Surroundings, Template, Words};
 use super::super::{FreshRegisters, Gate, Sequence};
 use super::passes::{Hoisted, PASSES, Product, Reading, Replacement, exchange};
 use super::{NoTarget, Outcome, RewriteOptions, choose, gate};
@@ -37,9 +37,8 @@ pub(crate) struct Rewriter<'o> {
     /// context. `None` if that has no shorter sequence.
     pub(super) on_known: Map<(Operation, Operation, Context, WordRegisters), Option<Arc<Form>>>,
     registers: Option<FreshRegisters>,
-    /// How many words of the last function were hoisted.
-    pub(super) hoisted: u32,
-    pub(super) hoisted_in: Option<Span>,
+    /// The hoisted words of a function.
+    pub(super) hoisted: (Option<Span>, Words),
 }
 
 /// The outcome for a form, and the text that replaces the form, if any.
@@ -87,7 +86,7 @@ pub(crate) struct Decision<'r, 'm> {
 impl<'o> Rewriter<'o> {
     pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
         let (forms, on_known) = (Map::default(), Map::default());
-        Rewriter { options, forms, on_known, registers: None, hoisted: 0, hoisted_in: None }
+        Rewriter { options, forms, on_known, registers: None, hoisted: (None, Words::default()) }
     }
 
     /// A rewriter for several modules, all under the same gates. No module may use the usual names.
@@ -114,7 +113,7 @@ impl<'o> Rewriter<'o> {
         let target = self.options.target.or(own).ok_or(NoTarget)?;
         let target = own.map_or(target, |own| target.for_text(own));
         let given = Given { source, target, gate: gate(&[target], own, module.version()) };
-        self.hoisted_in = None;
+        self.hoisted = (None, Words::default());
         let mut reading = Reading::new(given, statements);
         let mut writer = Writer { given, places: Places::new(source), text, work };
         let mut at = 0;
@@ -175,6 +174,14 @@ impl<'o> Rewriter<'o> {
             }
         }
         forms.len()
+    }
+
+    /// The words that are hoisted in a function.
+    pub(super) fn hoisted_in(&mut self, function: Option<Span>) -> &mut Words {
+        if self.hoisted.0 != function {
+            self.hoisted = (function, Words::default());
+        }
+        &mut self.hoisted.1
     }
 
     pub(super) fn fresh(&mut self, source: &str) -> &mut FreshRegisters {

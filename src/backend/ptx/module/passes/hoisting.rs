@@ -5,26 +5,57 @@
 //! the block, and lines have no effect but their results (`facts.rs`). Tested by
 //! `tests/library/{hoisting,lanes}.rs`.
 //!
-//! ptxas moves most lines of a single instruction itself. So only groups (`groups.rs`) and shared
-//! limits (`sources/limits.rs`) ask for this.
+//! The pass is for scalar instructions: ptxas often leaves in the loop what extracts a part of a
+//! word. Groups (`groups.rs`) and shared limits (`sources/limits.rs`) hoist their lines, too. Lines
+//! of other SIMD instructions stay: ptxas knows more of them where they stand.
+
+use std::mem;
 
 use super::super::super::emit::{Body, Operands, Places, Surroundings, Template};
 use super::super::super::facts::Facts;
 use super::super::super::sequence::words_of_one;
-use super::super::rewriter::{FormOutcome, Given, Rewriter};
+use super::super::rewriter::{FormOutcome, Given, Rewriter, Standing};
 use super::super::{Outcome, RewriteOptions};
-use super::Whole;
+use super::{Reading, Replacement, Whole};
+use crate::isa::Feature;
 use crate::module::VideoStatement;
 
-/// The sequence of a statement, if some of its lines can stand before the loop around it.
+/// At most this many words of a function are hoisted for scalar instructions: each takes a register
+/// in the whole loop.
+const MOST: u32 = 16;
+
+/// A scalar instruction whose own sequence has lines that can stand before the loop around it.
+pub(super) fn pass(
+    rewriter: &mut Rewriter<'_>,
+    reading: &mut Reading<'_, '_>,
+    at: usize,
+) -> Option<Replacement> {
+    let Reading { given, statements, chains, ranges, .. } = reading;
+    let statement = &statements[at];
+    let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
+    if !ranges.is_near(given.source, statements, at) {
+        return None;
+    }
+    let form = rewriter.form(instruction, Standing::Plain, statement.declared, *given);
+    let whole = single(rewriter, statement, (&form.known, 1), &mut chains.facts, *given)?;
+    Some(Replacement::Whole(Box::new(whole)))
+}
+
+/// The sequence of a statement, if some of its lines can stand before the loop around it. So many
+/// instructions share the limits in these lines.
 pub(super) fn single(
     rewriter: &mut Rewriter<'_>,
     statement: &VideoStatement,
-    known: &FormOutcome,
+    (known, sharing): (&FormOutcome, u32),
     facts: &mut Facts<'_>,
     given: Given<'_>,
 ) -> Option<Whole> {
     let instruction = statement.instruction.as_ref()?;
+    let is_scalar = instruction.simd().is_none() && given.target.has(Feature::Ptxas13);
+    let has_room = rewriter.hoisted_in(statement.function).taken() < MOST;
+    if sharing == 1 && !(is_scalar && has_room) {
+        return None;
+    }
     let Outcome::Rewritten(sequence) = &known.outcome else { return None };
     let site = facts.at(statement)?;
     let sources = instruction.sources();
@@ -51,24 +82,9 @@ pub(in super::super) fn block(
     facts: &mut Facts<'_>,
     given: Given<'_>,
 ) -> (Vec<Hoisted>, Template) {
-    let function = members[0].function;
-    if rewriter.hoisted_in != function {
-        rewriter.hoisted_in = function;
-        rewriter.hoisted = 0;
-    }
-    let mut taken = rewriter.hoisted;
-    let numbers: Vec<Option<u32>> = body
-        .before_loop
-        .iter()
-        .map(|register| {
-            register.map(|_| {
-                taken += 1;
-                taken - 1
-            })
-        })
-        .collect();
+    let mut words = mem::take(rewriter.hoisted_in(members[0].function));
     let registers = rewriter.fresh(given.source);
-    let mut hoisted = Vec::new();
+    let (mut hoisted, mut numbers) = (Vec::new(), vec![None; body.lines.len()]);
     for (at, register) in body.inputs.iter().enumerate() {
         let at = at as u16;
         if !body.before_loop.contains(&Some(at)) {
@@ -76,12 +92,13 @@ pub(in super::super) fn block(
         }
         let end = members.iter().find_map(|it| facts.at(it)?.before_loop(register));
         if let Some(end) = end {
-            let template = Template::hoisted(body, at, &numbers, &mut taken, registers);
-            hoisted.push(Hoisted { end, template });
+            let place = (at, end);
+            let new = Template::hoisted(body, place, &mut numbers, &mut words, registers);
+            hoisted.extend(new.map(|template| Hoisted { end, template }));
         }
     }
     let template = Template::body(body, &numbers, registers);
-    rewriter.hoisted = taken;
+    *rewriter.hoisted_in(members[0].function) = words;
     (hoisted, template)
 }
 

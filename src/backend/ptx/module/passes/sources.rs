@@ -43,11 +43,8 @@ pub(super) fn pass(
     };
     let on = (&on, context);
     let form = on_known(rewriter, instruction, on, statement.declared, reading.given)?;
-    // ptxas moves most lines before loops itself, but not always limits.
-    let facts = &mut reading.chains.facts;
-    let whole = (context.sharing > 1)
-        .then(|| hoisting::single(rewriter, statement, &form.known, facts, reading.given));
-    Some(match whole.flatten() {
+    let (known, facts) = ((&form.known, context.sharing), &mut reading.chains.facts);
+    Some(match hoisting::single(rewriter, statement, known, facts, reading.given) {
         Some(whole) => Replacement::Whole(Box::new(whole)),
         None => Replacement::Single(form),
     })

@@ -33,7 +33,7 @@ const NEAR: usize = 24;
 impl<'m> Known<'m> {
     /// Whether the data flow of a statement's function is worth reading. `at` is the statement's
     /// place.
-    pub(super) fn is_near(
+    pub(in super::super) fn is_near(
         &mut self,
         source: &str,
         statements: &'m [VideoStatement],
