@@ -71,6 +71,8 @@ fn neighbours_work_on_halves() {
         "/* ; */",
         ".loc 1 2 3\n",
         "// end inline asm\n\t// begin inline asm",
+        // No branch leads there.
+        "$L__tmp1: .loc 1 2 3\n$L__tmp2:",
         // Statements on other registers.
         "mov.b32 r7, d;",
         "ld.global.v2.b32 {r7, r0}, [r9+4]; st.global.b32 [r9], r7;",
@@ -126,7 +128,6 @@ fn a_group_may_take_as_long_as_its_members() {
 fn groups_end() {
     let first = "3: a b c e > r3";
     for between in [
-        "L:",
         "@p mov.b32 r7, d;",
         "@p bra M; M:",
         "{ }",
@@ -136,6 +137,8 @@ fn groups_end() {
     ] {
         assert_eq!(found(&cell(between)), [first], "{between}");
     }
+    let loops = cell("L:").replace("\n}\n", "\n@p bra L;\n}\n");
+    assert_eq!(found(&loops), [first], "{loops}");
     // ptxas computes equal results only once, and it simplifies a maximum of equal words.
     for last in ["vmax4.s32.s32.s32 d, r3, r3, r3;", "vadd4.s32.s32.s32.sat d, a, b, r3;"] {
         let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);

@@ -61,7 +61,8 @@ fn four(between: &str) -> String {
 #[test]
 fn words_are_filled() {
     let whole = "4 × vadd4.u32.u32.u32.sat d, a, b, c;";
-    for between in ["", "/* ; */", "// end inline asm\n\t// begin inline asm", ".loc 1 2 3\n"] {
+    let comments = "// end inline asm\n\t// begin inline asm";
+    for between in ["", "/* ; */", comments, ".loc 1 2 3\n", "L:", "L: .loc 1 2 3\nM: N:"] {
         assert_eq!(found(&four(between)), [whole]);
     }
     let cases = [
@@ -109,6 +110,7 @@ fn copies_stand_between() {
         "mov.u32 r3, r1; // c",
         "mov.s32 r3,\nr1;",
         ".loc 1 2 3\nmov.b32 r3, r1;",
+        "mov.b32 r3, r1; L:",
     ] {
         assert_eq!(chain(copy, "r3"), [three], "{copy}");
     }
@@ -124,7 +126,7 @@ fn copies_stand_between() {
         ("mov.b32 r3, -r1;", "r3"),
         ("add.u32 r3, r1, 0;", "r3"),
         ("mov.b32 r3, r1; mov.b32 r4, r3;", "r4"),
-        ("mov.b32 r3, r1; L:", "r3"),
+        ("mov.b32 r3, r1; { }", "r3"),
         ("mov.b32 r3, r1; add.u32 r5, r3, 1;", "r3"),
     ] {
         let found = chain(copy, c);
@@ -190,9 +192,13 @@ fn sums_are_fused() {
 fn chains_end() {
     let none: [String; 0] = [];
     // The statement in between splits the chain into two halves.
-    for between in ["L: ", "mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"] {
-        let halves = found(&four(between));
-        assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{between}: {halves:?}");
+    let ended = ["mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"].map(four);
+    // A branch leads there, perhaps by an unknown table.
+    let entered = ["@p bra L;", "@p bra.uni L;", "ts: .branchtargets L; brx.idx r1, ts;"]
+        .map(|end| four("L:").replace("\n}\n", &format!("\n{end}\n}}\n")));
+    for text in ended.iter().chain(&entered) {
+        let halves = found(text);
+        assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{text}: {halves:?}");
     }
     let pair = |first: &str, second: &str| kernel(&format!("{first}\n{second}"));
     let first = "vadd.u32.u32.u32.sat d.h0, a.h0, b.h0, c;";

@@ -106,13 +106,31 @@ impl<'s> Facts<'s> {
 
     /// The facts where an instruction starts, in the function with a header.
     pub(super) fn at_start(&mut self, header: u32, start: u32) -> Option<Site<'_>> {
+        let source = self.source;
+        let function = self.function(header)?;
+        let at = function.instructions.binary_search_by_key(&start, |it| it.span.start).ok()?;
+        Some(Site { source, function, at })
+    }
+
+    fn function(&mut self, header: u32) -> Option<&Function> {
         if self.last.as_ref().is_none_or(|(last, _)| *last != header) {
             self.last = Some((header, Function::read(self.source, header)));
         }
-        let (_, function) = self.last.as_ref()?;
-        let function = function.as_ref()?;
-        let at = function.instructions.binary_search_by_key(&start, |it| it.span.start).ok()?;
-        Some(Site { source: self.source, function, at })
+        self.last.as_ref()?.1.as_ref()
+    }
+
+    /// Whether no branch leads to a label of the function with a header: the code before the label
+    /// goes on behind it.
+    pub(super) fn is_passed(&mut self, header: Option<u32>, label: u32) -> bool {
+        let function = header.and_then(|header| self.function(header));
+        function.is_some_and(|Function { graph, instructions, .. }| {
+            let next = instructions.partition_point(|it| it.span.start < label);
+            let Some(before) = next.checked_sub(1).filter(|_| next < instructions.len()) else {
+                return false;
+            };
+            let [before, block] = [before, next].map(|at| graph.block_of(at));
+            before == block || graph.blocks()[block].predecessors == [before]
+        })
     }
 
     /// Whether a register has the same value where two statements of a function read it, or nothing

@@ -16,6 +16,7 @@ use super::straight::{Name, names_between};
 use super::{Arg, Gate};
 use crate::isa::{Compare, Feature, LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
+use crate::source::Span;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
 pub(super) use cost::Count;
@@ -234,6 +235,7 @@ pub(super) fn run<'m>(
     source: &str,
     statements: &'m [VideoStatement],
     gate: Gate,
+    facts: &mut Facts<'_>,
 ) -> Option<Run<'m>> {
     let first = Step::of(statements.first()?)?;
     let layouts: Vec<Layout> = Layout::all(first.width, gate).collect();
@@ -251,7 +253,9 @@ pub(super) fn run<'m>(
         if run.steps.is_empty() {
             run.before = 1;
         } else {
-            let Some(names) = names_between(source, end, statement.span.start) else { break };
+            let part = Span::new(end, statement.span.start);
+            let is_passed = |label| facts.is_passed(statement.header, label);
+            let Some(names) = names_between(source, part, is_passed) else { break };
             // If these statements name no register of an earlier step, earlier steps move down over
             // them.
             let are_named = run.steps.iter().any(|step| step.is_named_in(&names));
@@ -300,7 +304,12 @@ impl Run<'_> {
 
 /// Whether further statements may form a group with all of these statements, if the answer was yes
 /// without the last one.
-pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
+pub(super) fn may_go_on(
+    source: &str,
+    statements: &[VideoStatement],
+    gate: Gate,
+    facts: &mut Facts<'_>,
+) -> bool {
     let width = |statement: &VideoStatement| {
         let width = Step::of(statement)?.width;
         Layout::all(width, gate).next().map(|_| width)
@@ -310,9 +319,10 @@ pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate)
         [first] => width(first).is_some(),
         [first, .., last] => {
             let before = &statements[statements.len() - 2];
-            let (end, start) = (before.span.end, last.span.start);
+            let part = Span::new(before.span.end, last.span.start);
+            let is_passed = |label| facts.is_passed(last.header, label);
             width(first).is_some_and(|of_first| width(last) == Some(of_first))
-                && names_between(source, end, start).is_some()
+                && names_between(source, part, is_passed).is_some()
         }
     };
     goes_on && statements.len() < MOST

@@ -31,16 +31,16 @@ pub(super) struct RegisterCopy {
 
 /// What stands between two places.
 pub(super) enum Between {
-    /// No instruction, label or block.
+    /// No instruction, block, or label to which a branch leads.
     Nothing,
     Copy(RegisterCopy),
     Other,
 }
 
 impl Between {
-    pub(super) fn of(source: &str, start: u32, end: u32) -> Between {
+    pub(super) fn of(source: &str, part: Span, is_passed: impl FnMut(u32) -> bool) -> Between {
         let mut copy = None;
-        let is_all = each(source, Span::new(start, end), |instruction, span| {
+        let is_all = each(source, part, is_passed, |instruction, span| {
             let found =
                 if copy.is_none() { RegisterCopy::of(source, instruction, span) } else { None };
             let is_copy = found.is_some();
@@ -72,10 +72,15 @@ impl RegisterCopy {
 }
 
 /// The names in the instructions between two places, if these instructions are few and simple.
-/// Another instruction may move over these if they do not name its registers.
-pub(super) fn names_between(source: &str, start: u32, end: u32) -> Option<Vec<Name<'_>>> {
+/// Another instruction may move over these if they do not name its registers. `is_passed` says
+/// which labels are passed (see [`each`]).
+pub(super) fn names_between(
+    source: &str,
+    part: Span,
+    is_passed: impl FnMut(u32) -> bool,
+) -> Option<Vec<Name<'_>>> {
     let mut names = Vec::new();
-    let is_simple = each(source, Span::new(start, end), |instruction, _| {
+    let is_simple = each(source, part, is_passed, |instruction, _| {
         let is_simple = is_simple(source, instruction);
         if is_simple {
             names.extend(instruction.names().map(|name| numbered(name.text(source))));
@@ -97,10 +102,13 @@ pub(super) fn is_simple(source: &str, instruction: &Instruction<'_>) -> bool {
 }
 
 /// Hands over the instructions in a part of a basic block until `goes_on` is false. Returns whether
-/// these were all, and nothing but them and debug information stands there.
+/// these were all, and nothing but them and debug information stands there. Labels end a basic
+/// block unless `is_passed` says of a label's start that no branch leads there, as of labels that
+/// only debug sections name.
 pub(super) fn each(
     source: &str,
     mut part: Span,
+    mut is_passed: impl FnMut(u32) -> bool,
     mut goes_on: impl FnMut(&Instruction<'_>, Span) -> bool,
 ) -> bool {
     let (mut chunk, mut left) = (FIRST, MOST);
@@ -118,6 +126,7 @@ pub(super) fn each(
                 goes_on(&instruction, statement.span())
             }
             StatementKind::Directive(directive) => directive.kind() == DirectiveKind::Loc,
+            StatementKind::Label(_) => is_passed(statement.span().start),
             _ => false,
         });
         if !stays {
@@ -133,7 +142,9 @@ mod tests {
     /// Nothing more may stand there than [`MOST`] instructions, not even an empty statement.
     #[test]
     fn instructions_are_few_up_to_the_most() {
-        let are_few = |source: &str| names_between(source, 0, source.len() as u32).is_some();
+        let are_few = |source: &str| {
+            names_between(source, Span::new(0, source.len() as u32), |_| false).is_some()
+        };
         let (most, one) = ("add.u32 a, b, c;\n".repeat(MOST), "add.u32 a, b, c;");
         assert!(are_few(&most));
         assert!(are_few(&format!("{most}// no instruction\n")));

@@ -83,9 +83,10 @@ impl<'s> Regions<'s> {
 
     /// Whether further statements may belong to a region with all of these statements, if the
     /// answer was yes without the last one.
-    pub(crate) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
+    pub(crate) fn may_go_on(&mut self, statements: &[VideoStatement]) -> bool {
         self.gate.is_some_and(|gate| {
-            self.chains.may_go_on(statements) || lanes::may_go_on(self.source, statements, gate)
+            self.chains.may_go_on(statements)
+                || lanes::may_go_on(self.source, statements, gate, &mut self.chains.facts)
         })
     }
 

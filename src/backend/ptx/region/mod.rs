@@ -162,12 +162,12 @@ impl<'s> Chains<'s> {
     }
 
     /// Whether some statements may be the start of a longer chain.
-    pub(super) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
+    pub(super) fn may_go_on(&mut self, statements: &[VideoStatement]) -> bool {
         self.members(statements).len() == statements.len()
     }
 
     /// The members from the first statement on.
-    fn members<'m>(&self, statements: &'m [VideoStatement]) -> Vec<Member<'m>> {
+    fn members<'m>(&mut self, statements: &'m [VideoStatement]) -> Vec<Member<'m>> {
         let mut members: Vec<Member<'m>> = Vec::new();
         let mut end = 0;
         for statement in statements {
@@ -178,7 +178,9 @@ impl<'s> Chains<'s> {
                 if !member.is_alike(before) || is_full(&members, &member) {
                     break;
                 }
-                member.copy = match Between::of(self.source, end, statement.span.start) {
+                let part = Span::new(end, statement.span.start);
+                let is_passed = |label| self.facts.is_passed(statement.header, label);
+                member.copy = match Between::of(self.source, part, is_passed) {
                     Between::Nothing => None,
                     Between::Copy(copy) => Some(copy),
                     Between::Other => break,

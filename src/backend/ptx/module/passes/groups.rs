@@ -46,7 +46,7 @@ pub(in super::super) fn outcomes(
     if statements[0].span.start < *alone_to {
         return None;
     }
-    let mut run = lanes::run(given.source, statements, given.gate)?;
+    let mut run = lanes::run(given.source, statements, given.gate, &mut chains.facts)?;
     if run.steps.len() < 2 {
         return None;
     }

@@ -52,14 +52,19 @@ impl Product {
         }
         let read = [flags, a, b].map(|register| numbered(register.name()));
         let mut product = None;
-        each(source, part, |instruction, span| {
-            if let Some((d, text)) = factor(source, instruction, flags, width) {
-                product = Some((span, d, text));
-                return false;
-            }
-            let mut names = instruction.names().map(|name| numbered(name.text(source)));
-            is_simple(source, instruction) && !names.any(|name| read.contains(&name))
-        });
+        each(
+            source,
+            part,
+            |_| false,
+            |instruction, span| {
+                if let Some((d, text)) = factor(source, instruction, flags, width) {
+                    product = Some((span, d, text));
+                    return false;
+                }
+                let mut names = instruction.names().map(|name| numbered(name.text(source)));
+                is_simple(source, instruction) && !names.any(|name| read.contains(&name))
+            },
+        );
         let (span, d, text) = product?;
         Some(Product { span, sequence: mask(sequence, width)?, text, d })
     }

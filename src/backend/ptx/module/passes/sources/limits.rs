@@ -9,6 +9,7 @@ use super::super::super::super::facts::Facts;
 use super::super::super::super::straight::names_between;
 use crate::isa::{LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
+use crate::source::Span;
 use crate::video::{
     Operation, Register, ScalarOperands, SimdArithmetic, SimdOp, SimdTail, Source, Tail, numbered,
 };
@@ -116,6 +117,6 @@ fn keeps(source: &str, first: &VideoStatement, next: &VideoStatement, register: 
     let is_other = |it: &Register| numbered(it.name()) != name;
     first.function == next.function
         && first.instruction.as_ref().is_some_and(|it| is_other(it.destination()))
-        && names_between(source, first.span.end, next.span.start)
+        && names_between(source, Span::new(first.span.end, next.span.start), |_| false)
             .is_some_and(|names| !names.contains(&name))
 }
