@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::region::keeps_all;
+use super::region::{DEBUG, keeps_all};
 use crate::support::forms::lane_steps;
 use crate::support::random::Random;
 use crate::support::{EDGES, samples};
@@ -71,14 +71,13 @@ fn neighbours_work_on_halves() {
         "/* ; */",
         ".loc 1 2 3\n",
         "// end inline asm\n\t// begin inline asm",
-        // No branch leads there.
-        "$L__tmp1: .loc 1 2 3\n$L__tmp2:",
         // Statements on other registers.
         "mov.b32 r7, d;",
         "ld.global.v2.b32 {r7, r0}, [r9+4]; st.global.b32 [r9], r7;",
     ] {
         assert_eq!(found(&cell(between)), [whole], "{between}");
     }
+    assert_eq!(found(&(cell("$L__tmp1: .loc 1 2 3\n$L__tmp2:") + DEBUG)), [whole]);
     let text = cell("");
     let target = |number| RewriteOptions::default().with_target(Some(Target::sm(number)));
     for number in [90, 100] {
@@ -137,8 +136,10 @@ fn groups_end() {
     ] {
         assert_eq!(found(&cell(between)), [first], "{between}");
     }
-    let loops = cell("L:").replace("\n}\n", "\n@p bra L;\n}\n");
-    assert_eq!(found(&loops), [first], "{loops}");
+    for (end, debug) in [("", ""), ("@p bra L;", DEBUG)] {
+        let text = cell("L:").replace("\n}\n", &format!("\n{end}\n}}\n{debug}"));
+        assert_eq!(found(&text), [first], "{text}");
+    }
     // ptxas computes equal results only once, and it simplifies a maximum of equal words.
     for last in ["vmax4.s32.s32.s32 d, r3, r3, r3;", "vadd4.s32.s32.s32.sat d, a, b, r3;"] {
         let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);

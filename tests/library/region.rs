@@ -23,6 +23,9 @@ fn kernel(body: &str) -> String {
     )
 }
 
+/// A debug section that names a label.
+pub(crate) const DEBUG: &str = ".section .debug_info\n{\n.b64 L\n}\n";
+
 /// The fused chains of a result.
 fn fusions<'r>(rewritten: &'r Rewritten<'_>) -> Vec<&'r Fusion> {
     let fusion = |outcome: &'r Outcome| match outcome {
@@ -61,9 +64,11 @@ fn four(between: &str) -> String {
 #[test]
 fn words_are_filled() {
     let whole = "4 × vadd4.u32.u32.u32.sat d, a, b, c;";
-    let comments = "// end inline asm\n\t// begin inline asm";
-    for between in ["", "/* ; */", comments, ".loc 1 2 3\n", "L:", "L: .loc 1 2 3\nM: N:"] {
+    for between in ["", "/* ; */", "// end inline asm\n\t// begin inline asm", ".loc 1 2 3\n"] {
         assert_eq!(found(&four(between)), [whole]);
+    }
+    for labels in ["L:", "L: .loc 1 2 3\nM: N:"] {
+        assert_eq!(found(&(four(labels) + DEBUG)), [whole]);
     }
     let cases = [
         // Each instruction writes another register, which nothing else uses.
@@ -110,7 +115,6 @@ fn copies_stand_between() {
         "mov.u32 r3, r1; // c",
         "mov.s32 r3,\nr1;",
         ".loc 1 2 3\nmov.b32 r3, r1;",
-        "mov.b32 r3, r1; L:",
     ] {
         assert_eq!(chain(copy, "r3"), [three], "{copy}");
     }
@@ -126,7 +130,7 @@ fn copies_stand_between() {
         ("mov.b32 r3, -r1;", "r3"),
         ("add.u32 r3, r1, 0;", "r3"),
         ("mov.b32 r3, r1; mov.b32 r4, r3;", "r4"),
-        ("mov.b32 r3, r1; { }", "r3"),
+        ("mov.b32 r3, r1; L:", "r3"),
         ("mov.b32 r3, r1; add.u32 r5, r3, 1;", "r3"),
     ] {
         let found = chain(copy, c);
@@ -195,7 +199,7 @@ fn chains_end() {
     let ended = ["mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"].map(four);
     // A branch leads there, perhaps by an unknown table.
     let entered = ["@p bra L;", "@p bra.uni L;", "ts: .branchtargets L; brx.idx r1, ts;"]
-        .map(|end| four("L:").replace("\n}\n", &format!("\n{end}\n}}\n")));
+        .map(|end| four("L:").replace("\n}\n", &format!("\n{end}\n}}\n{DEBUG}")));
     for text in ended.iter().chain(&entered) {
         let halves = found(text);
         assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{text}: {halves:?}");

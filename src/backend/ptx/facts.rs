@@ -18,6 +18,8 @@ use crate::video::Register;
 pub(super) struct Facts<'s> {
     source: &'s str,
     last: Option<(u32, Option<Function>)>,
+    /// Whether the text has debug sections, once that is asked for.
+    has_debug: OnceCell<bool>,
 }
 
 /// The data flow of a function.
@@ -95,7 +97,7 @@ pub(super) struct Results(Vec<Option<Range>>);
 
 impl<'s> Facts<'s> {
     pub(super) fn new(source: &'s str) -> Facts<'s> {
-        Facts { source, last: None }
+        Facts { source, last: None, has_debug: OnceCell::new() }
     }
 
     /// The facts where a statement stands. `None` outside of functions, and in functions with
@@ -120,8 +122,13 @@ impl<'s> Facts<'s> {
     }
 
     /// Whether no branch leads to a label of the function with a header: the code before the label
-    /// goes on behind it.
+    /// goes on behind it. Such labels are looked for only in texts with debug sections, which name
+    /// them.
     pub(super) fn is_passed(&mut self, header: Option<u32>, label: u32) -> bool {
+        let find = || memchr::memmem::find(self.source.as_bytes(), b".debug_").is_some();
+        if !*self.has_debug.get_or_init(find) {
+            return false;
+        }
         let function = header.and_then(|header| self.function(header));
         function.is_some_and(|Function { graph, instructions, .. }| {
             let next = instructions.partition_point(|it| it.span.start < label);
