@@ -201,12 +201,14 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> Result<Instruction, T
         return Err(Trouble::Printed(FOUND));
     }
     let only = source.parse::<Instruction>();
-    match (module.statements(), only) {
-        ([_], Ok(instruction)) => Ok(instruction),
-        ([], _) if text.trim().is_empty() => Err("the instruction is empty".into()),
-        ([], _) => Err(format!("`{}` is not a video instruction", visible(text.trim())).into()),
-        _ => Err("expected one instruction, found more".into()),
-    }
+    let message = match (module.statements(), only) {
+        ([_], Ok(instruction)) => return Ok(instruction),
+        ([], _) if text.trim().is_empty() => "the instruction is empty".to_string(),
+        ([], _) => format!("`{}` is not a video instruction", visible(text.trim())),
+        _ => "expected one instruction, found more".to_string(),
+    };
+    trouble(&message);
+    Err(Trouble::Printed(FOUND))
 }
 
 /// Findings for people.

@@ -268,7 +268,10 @@ fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std
         found => names.into_iter().zip(found).collect(),
     };
     let arrow = if unicode { "→" } else { "->" };
-    for (name, agreement) in told {
+    for (at, (name, agreement)) in told.into_iter().enumerate() {
+        if at > 0 {
+            writeln!(text)?;
+        }
         match agreement {
             Agreement::Proven => {
                 writeln!(

@@ -23,21 +23,21 @@ fn diagnostic(instruction: &Instruction, difference: &Difference, span: Span) ->
         }
         _ => (Code::ResultDiffers, "the code of ptxas", "ptxas 13"),
     };
-    let program = instruction.lower(Semantics::Manual);
+    let programs = [Semantics::Manual, *semantics].map(|it| instruction.lower(it));
     let inputs = [("a", witness.a), ("b", witness.b), ("c", witness.c)];
     let inputs: Vec<String> = Input::ALL
         .into_iter()
         .zip(inputs)
-        .filter(|(input, _)| program.reads(*input))
+        .filter(|(input, _)| programs.iter().any(|program| program.reads(*input)))
         .map(|(_, (name, value))| format!("{name}=0x{value:08x}"))
         .collect();
     let causes: Vec<&str> = witness.causes.iter().map(|cause| cause.text()).collect();
     let titles: Vec<String> =
         witness.causes.iter().map(|cause| format!("{cause}: {}", cause.title())).collect();
+    let inputs = if inputs.is_empty() { String::new() } else { inputs.join(", ") + "\n" };
     let message = format!("{who} can give another result than the manual ({})", causes.join(", "));
     Diagnostic::new(code, span, message).label("results can differ").help(format!(
-        "{}\n→ manual 0x{:08x}, {column} 0x{:08x}\n{}",
-        inputs.join(", "),
+        "{inputs}→ manual 0x{:08x}, {column} 0x{:08x}\n{}",
         witness.manual,
         witness.ptxas,
         titles.join("\n"),

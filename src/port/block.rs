@@ -440,6 +440,8 @@ impl<'a> Reader<'a> {
 
     fn instruction(&mut self, tokens: &[Token], context: &mut Context<'a>) -> Result<(), Refusal> {
         let asm = self.asm;
+        let whole = tokens[0].span().to(tokens[tokens.len() - 1].span());
+        let place = asm.source_span(whole);
         let parsed = parse_instruction(&asm.text, tokens);
         let statement = WantedStatement { tokens, parsed };
         let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
@@ -454,10 +456,10 @@ impl<'a> Reader<'a> {
                 let place = asm.source_span(error.span);
                 return Err(Refusal::at(place, format!("{}: {message}", error.code)));
             }
-            (None, None) => return Err(Refusal::new("the PTX has no legal instruction")),
+            (None, None) => {
+                return Err(Refusal::at(place, "an operand is an expression of a constant"));
+            }
         };
-        let whole = tokens[0].span().to(tokens[tokens.len() - 1].span());
-        let place = asm.source_span(whole);
         let parameters = self.header.parameters(&instruction);
         let sources = instruction.sources();
         let mut arguments = Vec::with_capacity(parameters.len());

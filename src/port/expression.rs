@@ -26,9 +26,9 @@ const PURE: [&str; 17] = [
     "as_uint",
 ];
 
-/// Words of C++ that have an effect, or stand for an assignment.
-const EFFECTS: [&str; 8] =
-    ["and_eq", "co_await", "co_yield", "delete", "new", "or_eq", "throw", "xor_eq"];
+/// Words that have an effect, or stand for an assignment.
+const EFFECTS: [&str; 9] =
+    ["and_eq", "co_await", "co_yield", "delete", "new", "or_eq", "throw", "volatile", "xor_eq"];
 
 /// The macros without parameters that a source defines, and whether their texts may have effects.
 pub(super) struct Definitions<'s>(Map<&'s str, bool>);
@@ -69,9 +69,15 @@ impl<'s> Definitions<'s> {
 
     /// Whether the number and the order of the evaluations of an expression matter.
     ///
-    /// In doubt, the answer is yes: it is yes for any call, except calls of a few names.
+    /// In doubt, the answer is yes: it is yes for any call, except calls of a few names, and for
+    /// words in capitals, which an included file may define.
     pub(super) fn may_have_effects(&self, expression: &str) -> bool {
-        has_own_effects(expression) || words(expression).any(|word| self.0.get(word) == Some(&true))
+        let is_unknown = |word: &str| self.0.get(word).copied().unwrap_or_else(|| is_capital(word));
+        let code = pieces(expression).filter_map(|piece| match piece {
+            Piece::Code(code) => Some(code),
+            _ => None,
+        });
+        has_own_effects(expression) || code.flat_map(words).any(is_unknown)
     }
 
     /// Whether an expression can stand before `=` as it is: names, members, elements, and what
@@ -98,6 +104,16 @@ fn has_own_effects(expression: &str) -> bool {
             false
         }
     })
+}
+
+/// Whether a word is one of several letters, all of them capital, as the names of macros are.
+fn is_capital(word: &str) -> bool {
+    let mut letters = word.bytes().filter(u8::is_ascii_alphabetic);
+    let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_name
+        && word.is_ascii()
+        && letters.clone().count() > 1
+        && letters.all(|it| it.is_ascii_uppercase())
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -276,6 +292,9 @@ mod tests {
             "*(unsigned int *)(p)",
             "WIDTH",
             "AGAIN",
+            "0xFFUL",
+            "'AB' + X1",
+            "/* AB */ a",
         ] {
             assert!(!definitions.may_have_effects(pure), "{pure}");
         }
@@ -301,6 +320,8 @@ mod tests {
             "(new T)->x",
             "POP",
             "(a + LAST)",
+            "*(volatile unsigned *)p",
+            "a + NEXT_1",
         ] {
             assert!(definitions.may_have_effects(effect), "{effect}");
         }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::forms::{rows, texts};
+use vptx::analysis::check;
+use vptx::check::CheckOptions;
 use vptx::isa::{Family, Sources};
 use vptx::video::{Agreement, Deviation, Semantics, Witness};
 use vptx::{Instruction, video};
@@ -41,6 +43,39 @@ fn every_scalar_form_is_decided() {
         let named = video::deviations(mnemonic.family());
         // The page of a family must name every cause found, and may name others.
         assert!(found.iter().all(|cause| named.contains(cause)), "{mnemonic}: {found:?}");
+    }
+}
+
+/// One register as several operands, and constants: edges alone do not show these differences.
+#[test]
+fn differences_with_equal_operands_are_found() {
+    for text in [
+        "vshl.u32.u32.u32.sat.wrap.max d, a, a, a;",
+        "vshl.u32.u32.u32.sat.wrap.min d, a.h1, a, c;",
+        "vshl.u32.s32.u32.sat.wrap.max d, a.b3, b, a;",
+        "vshl.s32.s32.u32.wrap.max d, 33, b.b1, c;",
+    ] {
+        match parse(text).agreement(Semantics::Ptxas13) {
+            Agreement::Differs(witness) => {
+                holds(&parse(text), Semantics::Ptxas13, &witness, text);
+                let Witness { a, b, c, .. } = witness;
+                assert!(!text.contains("a, a, a;") || (a, a) == (b, c), "{text}");
+            }
+            other => panic!("{text} is {other:?}"),
+        }
+    }
+}
+
+/// A finding names the inputs of both results.
+#[test]
+fn findings_name_the_inputs_that_either_result_depends_on() {
+    for (text, first) in [
+        ("vset.s32.s32.gt.max d, a.b1, b.h1, 2404636542;", "a=0x"),
+        ("vadd.u32.u32.u32.sat d, 4294967295, 1;", "→ manual 0xffffffff, ptxas 13 0x00000000"),
+    ] {
+        let found = check(text, &CheckOptions::default());
+        let helps: Vec<&str> = found.iter().filter_map(|it| it.help.as_deref()).collect();
+        assert!(helps.iter().any(|help| help.starts_with(first)), "{helps:?}");
     }
 }
 

@@ -1501,6 +1501,15 @@ fn directories_are_walked() {
     let run = concise(&folder, &[]);
     assert_eq!(files(&run.stdout), ["a/x.cu", "a/y.ptx", "a.ptx", "b.ptx"]);
     assert_eq!(concise(&folder, &["."]).stdout, run.stdout);
+    // An ignore file above a repository does not hold in it.
+    folder.write(".gitignore", "out/\n*.ptx\n");
+    fs::create_dir(folder.0.join("a/.git")).unwrap();
+    folder.write("a/.gitignore", "x.cu\n");
+    let run = vptx_in(&folder.0.join("a"), &["check", "--format", "concise", "."], b"");
+    assert_eq!(files(&run.stdout), ["y.ptx"]);
+    fs::remove_dir(folder.0.join("a/.git")).unwrap();
+    folder.write("a/.gitignore", "");
+    folder.write(".gitignore", "out/\n");
     // Files are read in the order of the command line, and each file once.
     let run = concise(&folder, &["b.ptx", "a", "a.ptx", "b.ptx", "a/y.ptx", "out/a.ptx"]);
     assert_eq!(files(&run.stdout), ["b.ptx", "a/x.cu", "a/y.ptx", "a.ptx", "out/a.ptx"]);

@@ -234,6 +234,8 @@ fn a_module_comes_from_anywhere() {
     let run = place.run(&["-optf", "odd", "a.ptx"]);
     assert_eq!(place.text(), MODULE);
     assert!(err(&run).starts_with("vptx: ptxas gets all modules unchanged: "), "{}", err(&run));
+    let run = place.run(&["-optf", "none", "a.ptx"]);
+    assert!(err(&run).contains("the options file `none`: no such file"), "{}", err(&run));
 
     place.program("real/ptxas", "printf %s \"$3\" > \"$(dirname \"$0\")/text\"");
     assert!(place.run(&["-v", "-ias", MODULE]).status.success());
@@ -424,6 +426,9 @@ fn the_real_ptxas_is_searched() {
         assert!(run.status.code() == Some(2) && err(&run).contains(why), "{}", err(&run));
     }
     assert!(with("VPTX_PTXAS", &place.path("real/ptxas")).status.success());
+    // A name alone is a program in the current folder, not in PATH.
+    place.program("bare", "exit 7");
+    assert_eq!(with("VPTX_PTXAS", Path::new("bare")).status.code(), Some(7));
     fs::create_dir(place.path("cuda")).unwrap();
     symlink(place.path("real"), place.path("cuda/bin")).unwrap();
     assert!(with("CUDA_HOME", &place.path("cuda")).status.success());

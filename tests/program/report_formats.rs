@@ -543,6 +543,8 @@ fn hooks_start_commands_that_exist() {
     let entries: Vec<&str> =
         hooks.lines().filter_map(|line| line.trim().strip_prefix("entry: vptx ")).collect();
     assert_eq!(entries, ["check", "fmt"]);
+    // Names may start with a minus sign.
+    assert_eq!(hooks.matches("  args: [--]\n").count(), 2);
     // The book shows a configuration with the same hooks.
     let guide = fs::read_to_string(Path::new(ROOT).join("docs/start/ci.md")).expect("a page");
     for line in hooks.lines().filter(|line| line.contains("files: ") || line.contains("id: ")) {
@@ -550,6 +552,7 @@ fn hooks_start_commands_that_exist() {
     }
     for entry in entries {
         assert!(hooks.contains(&format!("- id: vptx-{entry}\n")));
+        assert!(guide.contains(&format!("        entry: vptx {entry} --\n")));
         let run = vptx(&[entry, "--help"], "");
         assert_eq!(run.status, 0);
         // The hook calls the command with the names of the changed files.

@@ -72,7 +72,11 @@ pub(super) enum NoPtxas {
 /// Finds the ptxas to call. `called` is the name that this program was called by.
 pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, NoPtxas> {
     if let Some(chosen) = env::var_os(CHOSEN).filter(|chosen| !chosen.is_empty()) {
-        let path = PathBuf::from(chosen);
+        let mut path = PathBuf::from(chosen);
+        if path.parent() == Some(Path::new("")) {
+            // A program without a folder would be looked for in PATH.
+            path = Path::new(".").join(path);
+        }
         let shown = visible_path(&path);
         return match () {
             () if !is_program(&path) => Err(NoPtxas::NoProgram(shown)),

@@ -215,8 +215,9 @@ fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileEr
         if *files > MANY {
             return Err(cannot("there are too many options files"));
         }
+        let data = fs::metadata(path).map_err(|error| cannot(&reason(&error)))?;
         // ptxas could not read the same text from a pipe again.
-        if !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+        if !data.is_file() {
             return Err(cannot("it is not a regular file"));
         }
         let text = read_text(path, Access::Regular).map_err(|error| cannot(&reason(&error)))?.0;
