@@ -90,7 +90,8 @@ fn parts_stand_before_loops() {
         assert!(!text.contains("%vptx_k"), "{text}");
     }
     // Each word takes a register in the whole loop, so they are not many.
-    let words: String = (0..4).map(|word| format!("ld.global.b32 %r{word}, [q+{word}];")).collect();
+    let load = |word| format!("ld.global.b32 %r{word}, [q+{word}];");
+    let words: String = (0..4).map(load).collect();
     let many = |word: usize| {
         let part = |part| format!("vadd.s32.s32.s32 d, %r{word}.b{part}, c;\n");
         let half = |part| format!("vadd.s32.s32.s32 d, %r{word}.h{part}, c;\n");
