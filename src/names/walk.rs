@@ -356,11 +356,11 @@ impl<'t> Walker<'t> {
         self.declare(SymbolKind::Function, name, is_double)
     }
 
-    /// Whether a second declaration of a variable of the module is allowed: an `.extern`
-    /// declaration may stand beside others if the variable is exported.
+    /// Whether a second declaration of a variable of the module is allowed: an `.extern` declaration
+    /// may stand behind any other, and before one that is exported.
     fn is_declared_again(&self, known: SymbolId, is_extern: bool) -> bool {
         let known = self.names.symbol(known);
-        known.kind == SymbolKind::Variable && known.is_exported && (known.is_extern || is_extern)
+        known.kind == SymbolKind::Variable && (known.is_extern || is_extern)
     }
 
     /// Adds another place that declares a symbol.

@@ -693,8 +693,12 @@ fn labels_and_ranges_share_names_as_in_ptxas() {
 fn an_extern_variable_is_defined_once() {
     let every = CheckOptions::default().with_every_module(true);
     let (declared, defined) = (".extern .global .u32 x;\n", ".visible .global .u32 x;\n");
+    let internal = ".global .u32 x;\n";
     for (lines, is_double) in [
         ([declared, defined, declared], false),
+        ([internal, declared, declared], false),
+        ([declared, internal, ""], true),
+        ([internal, defined, ""], true),
         ([declared, defined, defined], true),
         ([defined, declared, defined], true),
     ] {
