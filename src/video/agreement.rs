@@ -80,8 +80,8 @@ impl Instruction {
     /// Compares the meaning under a semantics of ptxas with the manual's meaning.
     ///
     /// Equal programs prove agreement. If the programs differ, a search tries edge values, then
-    /// others; operands in the same register get the same value. A test shows that the search finds inputs for every
-    /// form that has three different registers as operands.
+    /// others; operands in the same register get the same value. A test shows that the search finds
+    /// inputs for every form that has three different registers as operands.
     pub fn agreement(&self, semantics: Semantics) -> Agreement {
         let manual = self.lower(Semantics::Manual);
         let ptxas = self.lower(semantics);

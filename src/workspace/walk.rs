@@ -106,7 +106,7 @@ impl WalkRules {
         let heeded = !self.no_ignore;
         let blocked = Blocked::default();
         let mut builder = WalkBuilder::new(folder);
-        // An ignore file holds in its repository, and outside of repositories, too.
+        // In a repository, a `.gitignore` above it does not hold. Outside of one, all hold.
         let mut is_in_repository = false;
         if heeded {
             // The filter below is not asked about the first folder, and ignore files above that

@@ -560,8 +560,8 @@ fn lines_stand_before_loops() {
     assert!(!kept("", &format!("before: {load}"), "@p bra before;"));
 }
 
-/// Two groups with the same source need the same inserted lines. Each fix has its own, so that it can
-/// be made alone; both can be made at once.
+/// Two groups with the same source need the same inserted lines. Each fix has its own, so that it
+/// can be made alone; both can be made at once.
 #[test]
 fn fixes_insert_at_one_place() {
     let text = round("ld.b32 r16, [r8];", "", "@p bra round;");

@@ -1501,7 +1501,7 @@ fn directories_are_walked() {
     let run = concise(&folder, &[]);
     assert_eq!(files(&run.stdout), ["a/x.cu", "a/y.ptx", "a.ptx", "b.ptx"]);
     assert_eq!(concise(&folder, &["."]).stdout, run.stdout);
-    // An ignore file above a repository does not hold in it.
+    // A `.gitignore` above the repository that is walked does not hold.
     folder.write(".gitignore", "out/\n*.ptx\n");
     fs::create_dir(folder.0.join("a/.git")).unwrap();
     folder.write("a/.gitignore", "x.cu\n");

@@ -121,10 +121,13 @@ impl<'s> Facts<'s> {
         self.last.as_ref()?.1.as_ref()
     }
 
-    /// Whether no branch leads to a label of the function with a header: the code before the label
-    /// goes on behind it. Such labels are looked for only in texts with debug sections, which name
-    /// them.
-    pub(super) fn is_passed(&mut self, header: Option<u32>, label: u32) -> bool {
+    /// Whether no branch leads to a label between two statements: the code before the label goes on
+    /// behind it. Such labels are looked for only in texts with debug sections, which name them.
+    pub(super) fn is_passed(&mut self, around: [&VideoStatement; 2], label: u32) -> bool {
+        let [header, other] = around.map(|statement| statement.header);
+        if header != other {
+            return false;
+        }
         let find = || memchr::memmem::find(self.source.as_bytes(), b".debug_").is_some();
         if !*self.has_debug.get_or_init(find) {
             return false;

@@ -245,16 +245,16 @@ pub(super) fn run<'m>(
     let mut run = Run { layouts, steps: Vec::new(), before: 0 };
     // The names in statements that later steps must move over.
     let mut moved_over: Vec<Name<'_>> = Vec::new();
-    let mut end = 0;
-    for statement in statements.iter().take(MOST) {
+    for (at, statement) in statements.iter().enumerate().take(MOST) {
         let Some(step) = Step::of(statement).filter(|step| step.width == first.width) else {
             break;
         };
         if run.steps.is_empty() {
             run.before = 1;
         } else {
-            let part = Span::new(end, statement.span.start);
-            let is_passed = |label| facts.is_passed(statement.header, label);
+            let around = [&statements[at - 1], statement];
+            let part = Span::new(around[0].span.end, statement.span.start);
+            let is_passed = |label| facts.is_passed(around, label);
             let Some(names) = names_between(source, part, is_passed) else { break };
             // If these statements name no register of an earlier step, earlier steps move down over
             // them.
@@ -268,7 +268,6 @@ pub(super) fn run<'m>(
                 break;
             }
         }
-        end = statement.span.end;
         run.steps.push(step);
     }
     Some(run)
@@ -320,7 +319,7 @@ pub(super) fn may_go_on(
         [first, .., last] => {
             let before = &statements[statements.len() - 2];
             let part = Span::new(before.span.end, last.span.start);
-            let is_passed = |label| facts.is_passed(last.header, label);
+            let is_passed = |label| facts.is_passed([before, last], label);
             width(first).is_some_and(|of_first| width(last) == Some(of_first))
                 && names_between(source, part, is_passed).is_some()
         }

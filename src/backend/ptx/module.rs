@@ -207,11 +207,11 @@ impl Rewritten<'_> {
 /// others are removed. Neighbouring SIMD instructions that cost less as one block on wider lanes
 /// become that block, in the place of one of them. Lines of the block that are the same in each
 /// iteration of a loop stand before the loop, right behind a statement; so does what extracts parts
-/// of words for scalar instructions. SIMD minima and maxima
-/// compare in the direction of their neighbours, and a register that always holds the same constant
-/// may become that constant. Scalar instructions without a guard, on results of others, may get a
-/// sequence that holds only for the range of these results. A `mul.lo` that makes a mask of flags
-/// becomes the mask of their comparison.
+/// of words for scalar instructions. SIMD minima and maxima compare in the direction of their
+/// neighbours, and a register that always holds the same constant may become that constant. Scalar
+/// instructions without a guard, on results of others, may get a sequence that holds only for the
+/// range of these results. A `mul.lo` that makes a mask of flags becomes the mask of their
+/// comparison.
 ///
 /// # Errors
 /// When the text has syntax errors, and when neither the options nor the module name a target.

@@ -31,7 +31,7 @@ pub(super) struct RegisterCopy {
 
 /// What stands between two places.
 pub(super) enum Between {
-    /// No instruction, block, or label to which a branch leads.
+    /// No instruction, block, or label that is not passed.
     Nothing,
     Copy(RegisterCopy),
     Other,

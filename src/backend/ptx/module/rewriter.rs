@@ -38,7 +38,7 @@ pub(crate) struct Rewriter<'o> {
     pub(super) on_known: Map<(Operation, Operation, Context, WordRegisters), Option<Arc<Form>>>,
     registers: Option<FreshRegisters>,
     /// The hoisted words of a function.
-    pub(super) hoisted: (Option<Span>, Words),
+    hoisted: (Option<Span>, Words),
 }
 
 /// The outcome for a form, and the text that replaces the form, if any.

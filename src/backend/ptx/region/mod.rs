@@ -169,8 +169,7 @@ impl<'s> Chains<'s> {
     /// The members from the first statement on.
     fn members<'m>(&mut self, statements: &'m [VideoStatement]) -> Vec<Member<'m>> {
         let mut members: Vec<Member<'m>> = Vec::new();
-        let mut end = 0;
-        for statement in statements {
+        for (at, statement) in statements.iter().enumerate() {
             let Some(mut member) = Member::of(statement) else { break };
             if let [first, ..] = &members[..]
                 && let Some(before) = members.last()
@@ -178,8 +177,9 @@ impl<'s> Chains<'s> {
                 if !member.is_alike(before) || is_full(&members, &member) {
                     break;
                 }
-                let part = Span::new(end, statement.span.start);
-                let is_passed = |label| self.facts.is_passed(statement.header, label);
+                let around = [&statements[at - 1], statement];
+                let part = Span::new(around[0].span.end, statement.span.start);
+                let is_passed = |label| self.facts.is_passed(around, label);
                 member.copy = match Between::of(self.source, part, is_passed) {
                     Between::Nothing => None,
                     Between::Copy(copy) => Some(copy),
@@ -189,7 +189,6 @@ impl<'s> Chains<'s> {
                     break;
                 }
             }
-            end = statement.span.end;
             members.push(member);
         }
         members

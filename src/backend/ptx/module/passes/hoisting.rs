@@ -20,8 +20,8 @@ use super::{Reading, Replacement, Whole};
 use crate::isa::Feature;
 use crate::module::VideoStatement;
 
-/// At most this many words of a function are hoisted for scalar instructions: each takes a register
-/// in the whole loop.
+/// Once this many words of a function are hoisted, no further scalar instruction hoists any: each
+/// word takes a register in the whole loop.
 const MOST: u32 = 16;
 
 /// A scalar instruction whose own sequence has lines that can stand before the loop around it.
@@ -37,16 +37,17 @@ pub(super) fn pass(
         return None;
     }
     let form = rewriter.form(instruction, Standing::Plain, statement.declared, *given);
-    let whole = single(rewriter, statement, (&form.known, 1), &mut chains.facts, *given)?;
+    let whole = single(rewriter, statement, &form.known, 1, &mut chains.facts, *given)?;
     Some(Replacement::Whole(Box::new(whole)))
 }
 
-/// The sequence of a statement, if some of its lines can stand before the loop around it. So many
-/// instructions share the limits in these lines.
+/// The sequence of a statement, if some of its lines can stand before the loop around it. `sharing`
+/// is the number of instructions that share limits in these lines; 1 if there are none.
 pub(super) fn single(
     rewriter: &mut Rewriter<'_>,
     statement: &VideoStatement,
-    (known, sharing): (&FormOutcome, u32),
+    known: &FormOutcome,
+    sharing: u32,
     facts: &mut Facts<'_>,
     given: Given<'_>,
 ) -> Option<Whole> {

@@ -43,8 +43,8 @@ pub(super) fn pass(
     };
     let on = (&on, context);
     let form = on_known(rewriter, instruction, on, statement.declared, reading.given)?;
-    let (known, facts) = ((&form.known, context.sharing), &mut reading.chains.facts);
-    Some(match hoisting::single(rewriter, statement, known, facts, reading.given) {
+    let (sharing, facts) = (context.sharing, &mut reading.chains.facts);
+    Some(match hoisting::single(rewriter, statement, &form.known, sharing, facts, reading.given) {
         Some(whole) => Replacement::Whole(Box::new(whole)),
         None => Replacement::Single(form),
     })
