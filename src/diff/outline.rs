@@ -441,7 +441,6 @@ impl Reader<'_, '_> {
         let span = statement.head_span();
         self.first_hole = self.holes.len() as u32;
         self.shape.clear();
-        self.plain_type = None;
         while let Some(((start, _), rest)) = self.video.split_first()
             && *start < span.start
         {

@@ -31,14 +31,12 @@ pub(super) struct Values<'p> {
     known: HashMap<Vec<Value>, Term>,
     /// Values of `known`, converted to other numbers of bits.
     converted: HashMap<(Vec<Value>, u8), String>,
-    /// Source words as vectors.
-    words: Vec<(Input, String)>,
 }
 
 impl<'p> Values<'p> {
     pub(super) fn new(program: &'p Program, lanes: u8, least: u8) -> Values<'p> {
-        let (known, converted, words) = (HashMap::new(), HashMap::new(), Vec::new());
-        Values { body: Body::default(), program, lanes, least, known, converted, words }
+        let (known, converted) = (HashMap::new(), HashMap::new());
+        Values { body: Body::default(), program, lanes, least, known, converted }
     }
 
     /// Records the text of a group that is already written as a value of `least` bits.
@@ -53,12 +51,7 @@ impl<'p> Values<'p> {
 
     /// A source word as a vector.
     pub(super) fn word(&mut self, input: Input, ty: Type) -> String {
-        if let Some((_, text)) = self.words.iter().find(|(word, _)| *word == input) {
-            return text.clone();
-        }
-        let text = self.body.push(format_args!("bitcast i32 %{} to {ty}", input.text()));
-        self.words.push((input, text.clone()));
-        text
+        self.body.push(format_args!("bitcast i32 %{} to {ty}", input.text()))
     }
 
     pub(super) fn step(&self, value: Value) -> &'p Step {
