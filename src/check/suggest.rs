@@ -229,6 +229,8 @@ mod tests {
             ("vshl2", Mnemonic::Vshl),
             ("vabsdif4", Mnemonic::Vabsdiff4),
             ("vabdif4", Mnemonic::Vabsdiff4),
+            // Two of five characters are wrong.
+            ("vzzb4", Mnemonic::Vsub4),
         ] {
             assert_eq!(mnemonics(typed), [meant], "{typed}");
         }

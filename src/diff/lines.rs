@@ -165,6 +165,16 @@ mod tests {
         }
     }
 
+    /// Keys that occur once are aligned first, however many others have another order.
+    #[test]
+    fn keys_that_occur_once_come_first() {
+        let once: Vec<u64> = (0..9).collect();
+        let twice: Vec<u64> = (0..2 * SHORT as u64).map(|it| 9 + it / 2).collect();
+        let found = common(&[&once[..], &twice].concat(), &[&twice[..], &once].concat());
+        let behind = |at: u32| (at, at + twice.len() as u32);
+        assert_eq!(found, (0..9).map(behind).collect::<Vec<_>>());
+    }
+
     #[test]
     fn lists_in_order_are_the_longest() {
         let mut numbers = Numbers(8);

@@ -152,3 +152,17 @@ fn text_end(header: &[u8], at: usize) -> Option<usize> {
     let end = (offset? as usize).checked_add(length? as usize)?.checked_add(1)?;
     end.checked_next_multiple_of(8)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the NUL, the last but one of these texts fills eight bytes.
+    #[test]
+    fn texts_of_a_header_end_with_their_nul_and_padding() {
+        for (length, end) in [(0_u32, 72), (6, 72), (7, 72), (8, 80)] {
+            let header = [64, length].map(u32::to_le_bytes).concat();
+            assert_eq!(text_end(&header, 0), Some(end), "{length}");
+        }
+    }
+}

@@ -97,6 +97,7 @@ impl ProgramBuilder {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Builder;
     use super::*;
 
     #[test]
@@ -133,6 +134,16 @@ mod tests {
         let program = builder.finish(a).unwrap();
         assert_eq!((program.steps().len(), program.eval(5, 0, 0)), (1, 5));
         assert_eq!(program.iter().map(|(value, _)| value).last(), Some(program.result()));
+    }
+
+    /// The last byte of a half of `a` is a byte of `a`.
+    #[test]
+    fn bits_of_extracted_bits_are_bits_of_the_word() {
+        let mut builder = Builder::new();
+        let a = builder.input(Input::A);
+        let half = builder.extract(a, 16, 16, false);
+        let byte = builder.extract(half, 8, 8, false);
+        assert_eq!(byte, builder.extract(a, 24, 8, false));
     }
 
     #[test]

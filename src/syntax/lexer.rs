@@ -712,6 +712,15 @@ mod tests {
         assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
     }
 
+    /// So a table can have a row for each kind of token.
+    #[test]
+    fn classes_of_tokens_differ() {
+        let class = |text| Lexer::new(text, 0).token().map(Token::class);
+        assert_eq!(class("|"), Some(b'|'));
+        assert!(class("||").is_some_and(|it| !it.is_ascii()));
+        assert!(class("a").is_some_and(|it| it < 8));
+    }
+
     /// A `.` was once a word at the end of a text, but not before a line break there.
     #[test]
     fn the_end_of_a_text_separates_as_a_blank_does() {

@@ -341,6 +341,7 @@ mod tests {
                 "#include <cuda.h>\n",
                 "#include \"a.h\"\n",
                 "#define X 1\n",
+                "#define\tX\t1\n",
                 "__global__ void f() {}",
                 "static __device__ int f(int a)\n{\n\treturn a;\n}",
                 "extern \"C\" void f();",

@@ -1203,6 +1203,18 @@ fn a_block_moves_from_behind_a_statement_that_goes() {
     assert_eq!(kinds(&changes), [1, 0, 3, 3], "{}", told(&changes));
 }
 
+/// Two equal blocks move to two places.
+#[test]
+fn each_of_two_equal_blocks_moves_to_a_place_of_its_own() {
+    let text = |blocks: [std::ops::Range<u32>; 5]| {
+        let store = |number| format!("st.global.u32 [p+{}], {number};\n", 4 * number);
+        kernel(&blocks.into_iter().flatten().map(store).collect::<String>())
+    };
+    let old = text([1..4, 1..4, 10..20, 20..30, 30..40]);
+    let changes = differences(&old, &text([10..20, 1..4, 20..30, 1..4, 30..40]));
+    assert_eq!(kinds(&changes), [0, 0, 6, 6], "{}", told(&changes));
+}
+
 /// Copies that differ only in their variable: without one of them, the others stay the same.
 #[test]
 fn variables_tell_statements_apart() {

@@ -724,6 +724,9 @@ fn what_is_no_text_is_not_taken_for_one() {
     // A comment may have bytes that are not UTF-8.
     let latin = [b"\0", TEXT.as_bytes(), b"// caf\xe9\n\0"].concat();
     assert_eq!(plain_texts(&latin).len(), 1);
+    // Before this `.version` is more than is searched at once.
+    let far = "x".repeat(5 << 20) + "\n.version 8.0\n.target sm_90\n";
+    assert_eq!(plain_texts(far.as_bytes()), [""; 0]);
     // Many places that look like the start of a text do not slow the search down.
     let flood = b"x".repeat(9).into_iter().chain(b".version 1.0 .target sm_90 ".repeat(200_000));
     assert_eq!(plain_texts(&flood.collect::<Vec<u8>>()), [""; 0]);

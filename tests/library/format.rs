@@ -415,6 +415,10 @@ fn regions_can_be_left_alone() {
     laws("off and on", source, &FormatOptions::default());
     let source = "ret ; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  ";
     assert_eq!(formatted(source), "ret; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  \n");
+    // Layout begins again behind a bracket that opens a block, on the same line.
+    let source = "// vptx: fmt off\n.func  f() { // vptx: fmt on\nret  ;\n}\n";
+    let expected = "// vptx: fmt off\n.func  f() { // vptx: fmt on\n    ret;\n}\n";
+    assert_eq!(formatted(source), expected);
     // A statement half of which stays is not normalised. The next one is.
     let source = "// vptx: fmt off\nvadd2.u32.u32.u32 d.h10 ,\n// vptx: fmt on\na.h10,b,c;\n\
                   vadd2.u32.u32.u32 d.h10,a.h10,b,c;\n";

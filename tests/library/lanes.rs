@@ -235,6 +235,24 @@ fn repeated_members_cost_nothing() {
     assert!(is_whole(&whole.replacen(ADD, &branches, 1)));
 }
 
+/// Where the types of the sources differ, `a` and `b` give another sum than `b` and `a`.
+#[test]
+fn sources_of_two_types_have_an_order() {
+    let add = "vadd4.s32.s32.u32.sat";
+    let text = kernel(&format!(
+        "{add} r1, a, b, c;\n{add} r2, b, a, c;\n{MAX} r3, r1, r2, c;\n{MAX} d, r3, r0, r3;"
+    ));
+    let (module, _) = parse(&text);
+    let options = RewriteOptions::default().with_all(true);
+    let rewritten = rewrite(&module, &options).expect("a target");
+    let [group] = groups(&rewritten)[..] else { panic!("{}", rewritten.text()) };
+    // In each byte, the sums are -1 + 0 and 0 + 255, which is limited to 127.
+    let words = HashMap::from([("a", u32::MAX), ("b", 0), ("r0", 0x8080_8080)]);
+    let inputs: Vec<u32> = group.inputs().iter().map(|it| words[it.name()]).collect();
+    let results: Vec<u32> = group.eval(&inputs).iter().map(|it| it.1).collect();
+    assert_eq!(results, [0x7f7f_7f7f]);
+}
+
 /// ptxas may hoist a member whose sources are the same in all rounds of a loop, and may know a
 /// shorter way for a member that reads the result of a value combined with itself.
 #[test]

@@ -185,6 +185,9 @@ fn what_is_empty_separates_and_joins_words() {
         ("after(,32)", "u 32"),
         // A macro without parameters takes no argument.
         ("none()", "u32"),
+        // What `##` joins is not replaced first.
+        ("tight(a,u32_,)", "au32_"),
+        ("tight(u32_,a,)", "u32_a"),
         // A joined word may be a macro.
         ("tight(u,32,_)", "u32"),
     ] {

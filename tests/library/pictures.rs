@@ -214,6 +214,18 @@ fn labels_fit_their_boxes() {
     assert!(cut >= 4, "{cut} in {picture}");
 }
 
+/// The sum of lanes is below the lanes, and as wide as they are together: in the middle, as the
+/// sources above are wider.
+#[test]
+fn the_last_operation_is_in_the_middle() {
+    let instruction: Instruction = "vset2.u32.u32.lt.add d, a, b, c;".parse().unwrap();
+    let picture = explain::svg(&instruction, None, &[Semantics::Manual]);
+    let boxes = picture.lines().filter(|it| it.starts_with("<rect"));
+    let boxes: Vec<_> = boxes.map(|it| (number(it, "x"), number(it, "width"))).collect();
+    let (left, width) = boxes.into_iter().max_by(|x, y| x.1.total_cmp(&y.1)).expect("a box");
+    assert_eq!(2.0 * left + width, number(picture.lines().next().unwrap(), "width"));
+}
+
 /// An operation on the result of another one has it in parentheses, also if that one has some.
 #[test]
 fn operations_inside_of_others_have_parentheses() {

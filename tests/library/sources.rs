@@ -1548,6 +1548,15 @@ fn a_name_that_is_read_stays_a_constant() {
     for line in ["TEXT = x", "TEXT += x", "TEXT, y = x", "TEXT: str = x"] {
         assert_eq!(told(line), [], "{line}");
     }
+    // A statement that is one word ends with its line.
+    for first in ["x\n", "pass # P\n", "def f():\n    pass\n\n"] {
+        let source = format!(
+            "{first}TEXT = \"vadd.u32.u32 $0, $1, $1;\"\n\
+             tl.inline_asm_elementwise(TEXT, \"=r,r\", [x], t, True, 1)\n"
+        );
+        let codes: Vec<_> = found(&source, Language::Python).iter().map(|it| it.code).collect();
+        assert_eq!(codes, [Code::MissingType], "{first}");
+    }
 }
 
 /// Python's `%` may format a text far from its literal: each operand is `%%0` then. In CUDA, that
@@ -1708,6 +1717,14 @@ fn none_is_no_operand() {
     for list in ["None", "[]"] {
         assert_eq!(told(list), ["V701 {$rw0}"], "{list}");
     }
+}
+
+/// The text itself shows that its operands have `$`. Then `%` starts the name of a register.
+#[test]
+fn operands_of_unknown_lists_are_those_of_the_text() {
+    let source = "cute.arch.inline_ptx(\"mov.u32 {$w0}, %laneid; vmin.s32.s32 {$w0}, {$w0}, 0;\", \
+                  *rest)\n";
+    assert_eq!(told(source, Language::Python), ["V104 .s32.s32"]);
 }
 
 /// Other brackets are vectors of PTX.

@@ -515,6 +515,25 @@ fn git_calls_the_driver() {
     assert!(String::from_utf8_lossy(&paged.stdout).contains("\u{1b}[32m"));
     let plain = output_in(here, &pair, b"");
     assert!(!String::from_utf8_lossy(&plain.stdout).contains('\u{1b}'));
+    // Of a renamed file, the note names the version with errors.
+    let mut renamed = [
+        "diff",
+        "--git",
+        "a.ptx",
+        "broken.ptx",
+        "0",
+        "0",
+        "b c.ptx",
+        "1",
+        "0",
+        "b c.ptx",
+        "similar",
+    ];
+    for broken in ["a/a.ptx", "b/b c.ptx"] {
+        let run = vptx_in(here, &renamed, b"");
+        assert!(run.stdout.contains(&format!("{broken} has syntax errors")), "{}", run.stdout);
+        renamed.swap(3, 6);
+    }
     // For a file with conflicts, git gives only the path. If the driver fails, git stops.
     let conflict = vptx_in(here, &["diff", "--git", "a.ptx"], b"");
     assert_eq!((conflict.status, &*conflict.stdout), (0, "* Unmerged path a.ptx\n"));
