@@ -440,6 +440,7 @@ impl<'s> Reading<'s, '_> {
                 let before = self.found.len();
                 self.statement(statement, Some(&expansion));
                 if is_counted && self.found.len() > before {
+                    self.found.truncate(before);
                     self.skip(inner.span, SkipReason::Macro);
                     continue;
                 }
