@@ -209,8 +209,11 @@ fn parts_before_loops(random: &mut Random) -> String {
         let inside = format!("{}{}", random.pick(&results), parts[0]);
         let outside = format!("{}{}", random.pick(&outside), parts[1]);
         let [a, b] = if random.one_in(2) { [inside, outside] } else { [outside, inside] };
-        let d = if form.destination == Destination::Part { parts[2] } else { "" };
-        let d = if form.destination == Destination::Part && d.is_empty() { ".b1" } else { d };
+        let d = match (form.destination, parts[2]) {
+            (Destination::Part, "") => ".b1",
+            (Destination::Part, part) => part,
+            _ => "",
+        };
         let c = if form.third { format!(", {}", random.pick(&results)) } else { String::new() };
         let _ = writeln!(steps, "{head} r{at}{d}, {a}, {b}{c};");
         results.push(format!("r{at}"));
