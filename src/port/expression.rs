@@ -108,12 +108,10 @@ fn has_own_effects(expression: &str) -> bool {
 
 /// Whether a word is one of several letters, all of them capital, as the names of macros are.
 fn is_capital(word: &str) -> bool {
-    let mut letters = word.bytes().filter(u8::is_ascii_alphabetic);
-    let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    is_name
-        && word.is_ascii()
-        && letters.clone().count() > 1
-        && letters.all(|it| it.is_ascii_uppercase())
+    let is_capital = |c: char| c.is_ascii_uppercase();
+    word.chars().filter(|c| is_capital(*c)).count() > 1
+        && word.chars().all(|c| is_capital(c) || c.is_ascii_digit() || c == '_')
+        && !word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

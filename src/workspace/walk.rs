@@ -106,8 +106,6 @@ impl WalkRules {
         let heeded = !self.no_ignore;
         let blocked = Blocked::default();
         let mut builder = WalkBuilder::new(folder);
-        // In a repository, a `.gitignore` above it does not hold. Outside of one, all hold.
-        let mut is_in_repository = false;
         if heeded {
             // The filter below is not asked about the first folder, and ignore files above that
             // folder are read before it.
@@ -116,8 +114,9 @@ impl WalkRules {
                 lock(&blocked).push(file);
                 return (None, blocked);
             }
+            // In a repository, a `.gitignore` above it does not hold. Outside of one, all hold.
             let has_git = |it: &Path| it.join(".git").symlink_metadata().is_ok();
-            is_in_repository = whole.ancestors().any(has_git);
+            builder.require_git(whole.ancestors().any(has_git));
             let found = Arc::clone(&blocked);
             builder.filter_entry(move |entry| {
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
@@ -129,7 +128,6 @@ impl WalkRules {
         }
         let walk = builder
             .sort_by_file_path(Path::cmp)
-            .require_git(is_in_repository)
             .ignore(heeded)
             .git_ignore(heeded)
             .git_global(heeded)

@@ -447,8 +447,7 @@ impl Template {
 
     /// The template of the lines of a block that depend on one register only, to stand behind the
     /// statement that ends at `end` and writes this register. Words that the function has already
-    /// are not computed again. Sets the number of the register for each of these lines. `None` if
-    /// the function has all of them.
+    /// are not computed again; `None` if it has all. `numbers` gets the register of each line.
     pub(super) fn hoisted(
         Body { lines, inputs, before_loop, .. }: Body<'_>,
         (register, end): (u16, u32),

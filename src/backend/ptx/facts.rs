@@ -121,9 +121,19 @@ impl<'s> Facts<'s> {
         self.last.as_ref()?.1.as_ref()
     }
 
+    /// The part between two statements, and whether a label there is passed.
+    pub(super) fn between<'f>(
+        &'f mut self,
+        around: [&'f VideoStatement; 2],
+    ) -> (Span, impl FnMut(u32) -> bool) {
+        let [first, next] = around;
+        let part = Span::new(first.span.end, next.span.start);
+        (part, move |label| self.is_passed(around, label))
+    }
+
     /// Whether no branch leads to a label between two statements: the code before the label goes on
     /// behind it. Such labels are looked for only in texts with debug sections, which name them.
-    pub(super) fn is_passed(&mut self, around: [&VideoStatement; 2], label: u32) -> bool {
+    fn is_passed(&mut self, around: [&VideoStatement; 2], label: u32) -> bool {
         let [header, other] = around.map(|statement| statement.header);
         if header != other {
             return false;

@@ -16,7 +16,6 @@ use super::straight::{Name, names_between};
 use super::{Arg, Gate};
 use crate::isa::{Compare, Feature, LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
-use crate::source::Span;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
 pub(super) use cost::Count;
@@ -252,9 +251,7 @@ pub(super) fn run<'m>(
         if run.steps.is_empty() {
             run.before = 1;
         } else {
-            let around = [&statements[at - 1], statement];
-            let part = Span::new(around[0].span.end, statement.span.start);
-            let is_passed = |label| facts.is_passed(around, label);
+            let (part, is_passed) = facts.between([&statements[at - 1], statement]);
             let Some(names) = names_between(source, part, is_passed) else { break };
             // If these statements name no register of an earlier step, earlier steps move down over
             // them.
@@ -318,8 +315,7 @@ pub(super) fn may_go_on(
         [first] => width(first).is_some(),
         [first, .., last] => {
             let before = &statements[statements.len() - 2];
-            let part = Span::new(before.span.end, last.span.start);
-            let is_passed = |label| facts.is_passed([before, last], label);
+            let (part, is_passed) = facts.between([before, last]);
             width(first).is_some_and(|of_first| width(last) == Some(of_first))
                 && names_between(source, part, is_passed).is_some()
         }

@@ -31,7 +31,7 @@ pub(super) struct RegisterCopy {
 
 /// What stands between two places.
 pub(super) enum Between {
-    /// No instruction, block, or label that is not passed.
+    /// Nothing but debug information and passed labels.
     Nothing,
     Copy(RegisterCopy),
     Other,
@@ -102,9 +102,8 @@ pub(super) fn is_simple(source: &str, instruction: &Instruction<'_>) -> bool {
 }
 
 /// Hands over the instructions in a part of a basic block until `goes_on` is false. Returns whether
-/// these were all, and nothing but them and debug information stands there. Labels end a basic
-/// block unless `is_passed` says of a label's start that no branch leads there, as of labels that
-/// only debug sections name.
+/// these were all, and nothing but them and debug information stands there. A label ends the block,
+/// unless `is_passed`, which gets the label's start, says that no branch leads there.
 pub(super) fn each(
     source: &str,
     mut part: Span,

@@ -177,9 +177,7 @@ impl<'s> Chains<'s> {
                 if !member.is_alike(before) || is_full(&members, &member) {
                     break;
                 }
-                let around = [&statements[at - 1], statement];
-                let part = Span::new(around[0].span.end, statement.span.start);
-                let is_passed = |label| self.facts.is_passed(around, label);
+                let (part, is_passed) = self.facts.between([&statements[at - 1], statement]);
                 member.copy = match Between::of(self.source, part, is_passed) {
                     Between::Nothing => None,
                     Between::Copy(copy) => Some(copy),
