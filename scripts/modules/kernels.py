@@ -68,7 +68,8 @@ def count(bodies, target):
 
 def candidates(instructions, target):
     """For each instruction, the strategies and statements of its sequences."""
-    command = ["cargo", "run", "--quiet", "--locked", "--example", "candidates", "--", target]
+    command = ["cargo", "run", "--profile", "test", "--quiet", "--locked", "--example",
+               "candidates", "--", target]
     run = subprocess.run([*command, *instructions], capture_output=True, text=True,
                          cwd=assembled.ROOT, env={**os.environ, "NO_COLOR": "1"})
     if run.returncode:

@@ -88,7 +88,7 @@ fn faults(arguments: &[String]) -> Outcome {
     if !exists("strace") {
         return Err(Failure::Missing("strace is missing".into()));
     }
-    run(&mut words("cargo build --quiet --locked"))?;
+    run(&mut words("cargo build --profile test --quiet --locked"))?;
     let program = target().join("debug/vptx");
     let mut troubles = 0;
     for (line, files) in COMMANDS.iter().filter(|(line, _)| line.starts_with(&only)) {
