@@ -29,6 +29,9 @@ use crate::video::{Instruction, Semantics};
 /// can ask for the tokens of the lines that they show.
 const LONGEST_TOKENS: usize = 1 << 20;
 
+/// If formatting takes more edits, those within a line become one: an answer needs 3 kB for each.
+const MOST_EDITS: usize = 10_000;
+
 /// If a selection has more findings, no comments are offered for each: they need checks of the
 /// whole text.
 const MOST_IGNORED: usize = 8;
@@ -322,6 +325,7 @@ impl Server {
             if range.is_some() { format.with_line_ending(LineEnding::Keep) } else { format };
         // A text with errors stays unchanged; the findings say why.
         let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
+        let edits = joined(document.text.as_str(), edits);
         let mut edits = text_edits(document, &edits);
         if let Some((start, end)) = range {
             // Editors end a selection of whole lines at the start of the next line.
@@ -398,6 +402,29 @@ fn shown_action(document: &Document, action: Action<'_>, docs: &Docs) -> CodeAct
 fn workspace_edit(document: &Document, edits: &[Edit]) -> WorkspaceEdit {
     let changes = [(document.uri.clone(), text_edits(document, edits))];
     WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }
+}
+
+/// Joins the edits within each line, if they are many.
+fn joined(source: &str, edits: Vec<Edit>) -> Vec<Edit> {
+    if edits.len() <= MOST_EDITS {
+        return edits;
+    }
+    let mut joined: Vec<Edit> = Vec::new();
+    for edit in edits {
+        let between = |last: &Edit| Span::new(last.span.end, edit.span.start).text(source);
+        match joined.last_mut() {
+            Some(last)
+                if !between(last).contains('\n') && !edit.span.text(source).contains('\n') =>
+            {
+                let between = between(last);
+                last.replacement.push_str(between);
+                last.replacement.push_str(&edit.replacement);
+                last.span.end = edit.span.end;
+            }
+            _ => joined.push(edit),
+        }
+    }
+    joined
 }
 
 fn text_edits(document: &Document, edits: &[Edit]) -> Vec<TextEdit> {

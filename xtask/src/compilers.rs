@@ -107,7 +107,7 @@ fn emit_c(arguments: &[String]) -> Outcome {
     let contents = modules.iter().map(fs::read).collect::<Result<Vec<_>, _>>()?;
     let module = folder.path().join("all.ptx");
     fs::write(&module, contents.concat())?;
-    fs::write(&header, output(words("cargo run --profile test --quiet --locked -- lower --emit c").arg(module))?)?;
+    fs::write(&header, output(program("lower --emit c").arg(module))?)?;
     run(words(
         "clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Wall -Wextra -Werror \
          -Wno-unused-function -fsyntax-only",
@@ -116,6 +116,11 @@ fn emit_c(arguments: &[String]) -> Outcome {
     run(hip().arg("-fsyntax-only").arg(&header))?;
     println!("clang: accepted as OpenCL C and as HIP");
     Ok(())
+}
+
+/// The program that the tests run, which most often is built already.
+fn program(arguments: &str) -> std::process::Command {
+    words(&format!("cargo run --profile test --quiet --locked -- {arguments}"))
 }
 
 /// Clang as a compiler for HIP; HIP itself need not be installed.
@@ -188,7 +193,7 @@ fn port_check(arguments: &[String]) -> Outcome {
     for source in files(&root().join("fixtures/port/ported"), |_| true)? {
         fs::copy(&source, folder.join(source.file_name().expect("a name")))?;
     }
-    run(words("cargo run --profile test --quiet --locked -- port --to hip").arg(folder))?;
+    run(program("port --to hip").arg(folder))?;
     let is_source = |name: &str| [".cu", ".cuh", ".hpp"].iter().any(|end| name.ends_with(end));
     let (mut includes, mut calls) = (String::new(), String::new());
     for path in files(folder, |_| true)? {
@@ -260,7 +265,7 @@ fn accepted_by_nvcc(kernel: &Path, folder: &Path) -> Outcome {
     let ptx = folder.join("kernel.ptx");
     let mut nvcc = command([tools().join("bin/nvcc")]);
     run(nvcc.args(["-ptx", "-arch=sm_90", "-o"]).arg(&ptx).arg(kernel))?;
-    let survey = output(words("cargo run --profile test --quiet --locked -- survey --format json").arg(&ptx))?;
+    let survey = output(program("survey --format json").arg(&ptx))?;
     if !survey.contains("\"images_with_video\":0,") {
         return Err(Failure::Message("nvcc: a video instruction is left".into()));
     }

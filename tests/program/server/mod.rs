@@ -465,6 +465,35 @@ fn texts_are_formatted() {
     assert_eq!(client.end(), 0);
 }
 
+/// Else the answer to a table of 1 MB would have 34 MB.
+#[test]
+fn formatting_a_long_line_takes_one_edit() {
+    let folder = Folder::new("server-format-long");
+    let mut client = Client::usual(&folder.0);
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let row = |name: &str, count: usize| {
+        format!(".global .b8 {name}[{count}] = {{{}}};\n", vec!["7"; count].join(","))
+    };
+    let text = format!("{head}{}{}", row("a", 12_000), row("b", 20));
+    let uri = uri(&folder, "a.ptx");
+    client.open(&uri, "ptx", &text);
+    let options = json!({ "tabSize": 4, "insertSpaces": true });
+    let params = json!({ "textDocument": { "uri": uri }, "options": options });
+    let edits = client.ask("textDocument/formatting", &params);
+    assert_eq!(edits.as_array().map(Vec::len), Some(2));
+    let run = vptx_in(&folder.0, &["fmt", "-"], text.as_bytes());
+    assert_eq!(applied(&text, &edits), run.stdout);
+    // Only the edits of the second table.
+    let range = json!({
+        "start": { "line": 4, "character": 0 }, "end": { "line": 5, "character": 0 },
+    });
+    let params = json!({ "textDocument": { "uri": uri }, "range": range, "options": options });
+    let edits = client.ask("textDocument/rangeFormatting", &params);
+    let formatted = format!("{head}{}{}", row("a", 12_000), row("b", 20).replace(',', ", "));
+    assert_eq!(applied(&text, &edits), formatted);
+    assert_eq!(client.end(), 0);
+}
+
 #[test]
 fn hovers_explain() {
     let folder = Folder::new("server-hover");
