@@ -69,8 +69,9 @@ impl FromStr for Docs {
 
     /// Reads the address of a book, or an address with `{code}` in it.
     fn from_str(text: &str) -> Result<Docs, InvalidDocs> {
-        let is_known = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
-        if !is_known || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
+        let rest = SCHEMES.iter().find_map(|scheme| text.strip_prefix(scheme));
+        let leads_nowhere = rest.is_none_or(|rest| rest.trim_start_matches('/').is_empty());
+        if leads_nowhere || text.chars().any(|it| it.is_whitespace() || it.is_control()) {
             return Err(InvalidDocs::NoAddress(text.into()));
         }
         if !text.contains(PLACE) {

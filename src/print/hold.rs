@@ -1,6 +1,6 @@
 //! Statements that stay on their lines because of a suppression.
 //!
-//! A suppression applies to the statements of a line. If the line has more than one,
+//! A suppression applies to the statements of a line. If the line has more than one item,
 //! splitting it would separate the suppression from some of them. Such statements stay
 //! together, unchanged.
 
@@ -17,26 +17,19 @@ pub(super) struct Item {
 
 /// The parts of a text that stay unchanged, in order. Each part reaches from the start of one item
 /// to the end of the same or a later item.
-pub(super) fn held(source: &str, items: &[Item], statements: &[Span]) -> Vec<Span> {
-    let count = |is_one: &dyn Fn(&Item) -> bool| -> Vec<usize> {
-        let mut sum = 0;
-        let sums = items.iter().map(|item| {
-            sum += usize::from(is_one(item));
-            sum
-        });
-        std::iter::once(0).chain(sums).collect()
-    };
-    let is_video = |item: &Item| {
-        let next = statements.partition_point(|statement| statement.start < item.span.start);
-        statements.get(next).is_some_and(|statement| statement.end <= item.span.end)
-    };
-    let codes = count(&|item| !item.is_comment);
-    let videos = count(&is_video);
+pub(super) fn held(source: &str, items: &[Item]) -> Vec<Span> {
+    // How many of the first items are no comments.
+    let codes: Vec<usize> = std::iter::once(0)
+        .chain(items.iter().scan(0, |sum, item| {
+            *sum += usize::from(!item.is_comment);
+            Some(*sum)
+        }))
+        .collect();
     let mut held: Vec<Span> = Vec::new();
     for lines in analysis::covered_lines(source) {
         let from = items.partition_point(|item| item.span.end <= lines.start);
         let to = items.partition_point(|item| item.span.start < lines.end);
-        if from < to && codes[to] - codes[from] > 1 && videos[to] > videos[from] {
+        if from < to && codes[to] - codes[from] > 1 {
             held.push(items[from].span.to(items[to - 1].span));
         }
     }

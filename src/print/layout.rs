@@ -136,7 +136,7 @@ impl<'s> Layout<'s> {
                 _ => self.token(piece),
             }
             let end = (self.pieces.pos as u32).max(piece.span.end);
-            let is_comment = !piece.is_token() && !marks(piece.text, "vptx: fmt off");
+            let is_comment = !piece.is_token() && !marks(piece.text, "off");
             note(Item { span: Span::new(piece.span.start, end), is_comment });
         }
         self.foreign.map_or(Ok(()), Err)
@@ -254,7 +254,7 @@ impl<'s> Layout<'s> {
         }
         self.writer.piece(piece);
         self.inline = !trailing && piece.kind == PieceKind::BLOCK_COMMENT && !ends_line;
-        if marks(piece.text, "vptx: fmt off") {
+        if marks(piece.text, "off") {
             self.verbatim();
         }
     }
@@ -295,7 +295,7 @@ impl<'s> Layout<'s> {
                 let between = last.is_none_or(|last: Piece<'_>| {
                     [b';', b'{', b'}', b':'].into_iter().any(|punct| last.is(punct))
                 });
-                if (piece.breaks > 0 || between) && marks(piece.text, "vptx: fmt on") {
+                if (piece.breaks > 0 || between) && marks(piece.text, "on") {
                     self.writer.verbatim(Span::new(start, piece.span.end));
                     self.end = piece.span.end;
                     self.inline = false;
@@ -366,7 +366,7 @@ impl<'s> Layout<'s> {
             match piece.kind {
                 OPEN => self.level += 1,
                 CLOSE => self.level = self.level.saturating_sub(1),
-                _ if marks(piece.text, "vptx: fmt off") && !piece.is_token() => self.verbatim(),
+                _ if marks(piece.text, "off") && !piece.is_token() => self.verbatim(),
                 _ => {}
             }
             is_open = if piece.is_token() { piece.is(b'{') } else { is_open };
@@ -942,7 +942,10 @@ fn is_header(piece: &Piece<'_>) -> bool {
     piece.is_dot() && matches!(piece.text, ".entry" | ".func")
 }
 
-/// Whether a comment consists of exactly these words.
-fn marks(comment: &str, words: &str) -> bool {
-    comment.trim_start_matches('/').trim_matches('*').trim_end_matches("*/").trim() == words
+/// Whether a comment starts with `vptx: fmt` and a word. A reason may follow.
+fn marks(comment: &str, word: &str) -> bool {
+    let text = comment.trim_start_matches('/').trim_matches('*').trim_end_matches("*/").trim();
+    let Some(rest) = text.strip_prefix("vptx:") else { return false };
+    let mut words = rest.split_ascii_whitespace();
+    words.next() == Some("fmt") && words.next() == Some(word)
 }

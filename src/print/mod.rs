@@ -33,7 +33,7 @@ mod usual;
 mod writer;
 use std::borrow::Cow;
 
-use crate::analysis::{PartPlace, TextPart, each_part};
+use crate::analysis::{self, PartPlace, TextPart, each_part};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::KnownFacts;
@@ -201,16 +201,16 @@ fn run(
     with_edits: bool,
 ) -> Result<(Vec<u8>, Vec<Edit>), FormatError> {
     let error = |diagnostics| FormatError { diagnostics };
-    let (edits, marked) = normalize::edits(source, options.explicit_defaults).map_err(error)?;
+    let edits = normalize::edits(source, options.explicit_defaults).map_err(error)?;
     let foreign = |span: Span| {
         let message = format!("`{}` cannot stand here in PTX", span.text(source));
         error(vec![Diagnostic::new(Code::InvalidCharacter, span, message).label("unexpected")])
     };
     let writer = |with_edits| Writer::new(source, options.newline(source), with_edits, Vec::new());
     let mut held = Vec::new();
-    if let Some(statements) = marked {
+    if analysis::may_be_marked(source) {
         let items = Layout::new(source, &[], options, writer(true)).items().map_err(foreign)?;
-        held = hold::held(source, &items, &statements);
+        held = hold::held(source, &items);
     }
     let layout = Layout::new(source, &edits, options, writer(with_edits)).holding(&held);
     layout.run().map_err(foreign)

@@ -19,33 +19,23 @@ const SPELLINGS: &[Code] = &[
     Code::CancelledNegation,
 ];
 
-/// The edits, and the video instructions if the text may have suppressions.
-pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
-
-/// The edits of legal video instructions, in the order of the text. If the text may have
-/// suppressions, also the places of all video instructions. If errors leave the structure of the
-/// text in doubt, returns these errors.
-pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnostic>> {
+/// The edits of legal video instructions, in the order of the text. If errors leave the structure
+/// of the text in doubt, returns these errors.
+pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
     let mut found = Spellings::default();
     let is_marked = analysis::may_be_marked(source);
     let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
-    let mut statements = Vec::new();
-    let (diagnostics, ..) = visit(source, &options, &mut |statement| {
-        if is_marked {
-            statements.push(statement.span);
-        }
-        found.add(source, &statement, explicit);
-    });
+    let (diagnostics, ..) =
+        visit(source, &options, &mut |statement| found.add(source, &statement, explicit));
     if !is_marked {
-        return Ok((found.edits(diagnostics)?, None));
+        return found.edits(diagnostics);
     }
     let (mut left, suppressed) = analysis::split(source, options.language, diagnostics);
     // A suppressed error leaves the structure in doubt all the same.
     let errors = suppressed.iter().filter(|it| it.is_syntax_error());
     left.extend(errors.cloned());
     left.sort_by_key(|it| it.span);
-    let edits = keep_suppressed(found.edits(left)?, &suppressed);
-    Ok((edits, Some(statements)))
+    Ok(keep_suppressed(found.edits(left)?, &suppressed))
 }
 
 /// Removes all edits of an instruction that has a suppressed finding, if an edit would fix the

@@ -30,13 +30,14 @@ pub(super) struct Action<'f> {
     pub(super) edits: Vec<Edit>,
 }
 
-/// The fixes of a finding, and the comments that suppress it. A comment at its place needs checks
-/// of the whole text, and is left out without `ignores_here`.
+/// The fixes of a finding, and the comments that suppress it: with `ignores_here` one at its place,
+/// which needs checks of the whole text, and with `ignores_in_file` one for its code in the file.
 pub(super) fn of_finding<'f>(
     source: &str,
     options: &CheckOptions,
     found: &'f Diagnostic,
     ignores_here: bool,
+    ignores_in_file: bool,
 ) -> Vec<Action<'f>> {
     let safe = found.fixes.iter().filter(|fix| fix.applicability == Applicability::Safe).count();
     let fixes = found.fixes.iter().filter(|fix| fix.applicability != Applicability::DisplayOnly);
@@ -61,7 +62,9 @@ pub(super) fn of_finding<'f>(
         .then(|| ignore_here(source, options, found))
         .flatten()
         .map(|edits| ignore(format!("Ignore {code} ({name}) here"), edits));
-    let in_file = ignore_in_file(source, options.language, code)
+    let in_file = ignores_in_file
+        .then(|| ignore_in_file(source, options.language, code))
+        .flatten()
         .map(|edit| ignore(format!("Ignore {code} ({name}) in this file"), vec![edit]));
     fixes.chain(here).chain(in_file).collect()
 }

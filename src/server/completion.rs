@@ -170,8 +170,8 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
     let mut opcode = instruction.opcode();
     let behind = instruction.tokens().partition_point(|it| it.start() < opcode.end);
     let mut operands = instruction.tokens()[behind..].iter().peekable();
-    // The next modifier may have only its dot so far.
-    if let Some(dot) = operands.next_if(|it| it.is(b'.') && it.start() == opcode.end) {
+    // The next modifier may have only its dot so far. No operand starts with one.
+    if let Some(dot) = operands.next_if(|it| it.is(b'.')) {
         opcode.end = dot.end();
     }
     let (mut number, mut word, mut selects) = (0, None, false);
@@ -186,7 +186,8 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
     let is_behind = text.len() > opcode.end as usize;
     let word = word.map_or("", |start| &text[start as usize..]);
     let operand = is_behind.then(|| (number, word.trim_start_matches('-').to_string()));
-    let opcode = opcode.text(&text).to_ascii_lowercase();
+    // White space may stand before each dot.
+    let opcode = opcode.text(&text).split_whitespace().collect::<String>().to_ascii_lowercase();
     Some(Typed { opcode, operand, selects, escapes_dollar })
 }
 
@@ -455,6 +456,7 @@ mod tests {
         }
         // Only those that start with the word are offered.
         assert_eq!(offered("vabsd"), ["vabsdiff", "vabsdiff2", "vabsdiff4"]);
+        assert_eq!(offered("vadd4 .u32\n  .s"), ["s32"]);
         // The offers reach every form with every choice.
         let mut all = BTreeSet::new();
         for mnemonic in Mnemonic::ALL {

@@ -1,6 +1,7 @@
 //! The answers to requests about a place or a part of an open text.
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use gen_lsp_types::{
     CodeAction, CodeActionKind, CodeActionParams, CodeActionTriggerKind, CompletionItemKind,
@@ -17,10 +18,11 @@ use super::completion::{self, OfferKind, Signature};
 use super::place::{self, NameAt};
 use super::state::{Answer, Document, InForce, Server, answer, failure, params};
 use super::{diagnostics, hints, hover, outline, statements, tokens};
-use crate::analysis::ParseInstructionError;
+use crate::analysis::{ParseInstructionError, parse};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs, Edit};
 use crate::evaluation::{self, Evaluation, Registers};
+use crate::hash::Set;
 use crate::print::{LineEnding, format_edits};
 use crate::source::Span;
 use crate::video::{Instruction, Semantics};
@@ -287,9 +289,10 @@ impl Server {
                 |it: &&Diagnostic| it.span.start <= asked.end && asked.start <= it.span.end;
             let near: Vec<&Diagnostic> = self.found(document).iter().filter(touches).collect();
             let ignores = near.len() <= MOST_IGNORED;
-            found.extend(
-                near.into_iter().flat_map(|it| actions::of_finding(text, &check, it, ignores)),
-            );
+            let mut codes = Set::default();
+            found.extend(near.into_iter().flat_map(|it| {
+                actions::of_finding(text, &check, it, ignores, codes.insert(it.code))
+            }));
         }
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
             found.extend(actions::rewriting(text, &check, asked.start));
@@ -331,7 +334,7 @@ impl Server {
             // Editors end a selection of whole lines at the start of the next line.
             let last = if end.character == 0 { end.line.saturating_sub(1) } else { end.line };
             // The white space before a statement belongs to the statement.
-            let lines = start.line..=last.max(start.line);
+            let lines = whole_instructions(document, start.line..=last.max(start.line));
             edits.retain(|edit| lines.contains(&edit.range.end.line));
         }
         Ok(Some(edits))
@@ -402,6 +405,27 @@ fn shown_action(document: &Document, action: Action<'_>, docs: &Docs) -> CodeAct
 fn workspace_edit(document: &Document, edits: &[Edit]) -> WorkspaceEdit {
     let changes = [(document.uri.clone(), text_edits(document, edits))];
     WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }
+}
+
+/// Lines, and those of the video instructions that reach into them: of the edits that move modifiers
+/// within an instruction, all are made or none.
+fn whole_instructions(document: &Document, lines: RangeInclusive<u32>) -> RangeInclusive<u32> {
+    let (mut first, mut last) = lines.into_inner();
+    let (module, _) = parse(document.text.as_str());
+    let instructions = module.instructions().map(|(span, _)| document.text.range(span));
+    let instructions: Vec<(u32, u32)> =
+        instructions.map(|it| (it.start.line, it.end.line)).collect();
+    for (start, end) in instructions.iter().rev() {
+        if *start < first && first <= *end {
+            first = *start;
+        }
+    }
+    for (start, end) in &instructions {
+        if *start <= last && last < *end {
+            last = *end;
+        }
+    }
+    first..=last
 }
 
 /// Joins the edits within each line, if they are many.

@@ -54,6 +54,8 @@ impl From<OnlyPtx> for Language {
 pub(crate) enum InvalidExtension {
     #[error("`{0}` is not the ending of a file name; write one such as `inc`")]
     Ending(String),
+    #[error("`{0}` is given twice")]
+    Twice(String),
     #[error("`{0}` names no language; write `{0}=cuda`")]
     NoLanguage(String),
     #[error(transparent)]

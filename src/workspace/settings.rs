@@ -1,7 +1,7 @@
 //! `vptx.toml`
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -563,7 +563,11 @@ fn read_settings(file: &Path, text: &str) -> Result<Arc<Settings>, WrongSettings
     let extensions = extension
         .iter()
         .map(|(ending, language)| Extension::new(ending, language.parse()?))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut endings = BTreeSet::new();
+    if let Some(twice) = extensions.iter().find(|it| !endings.insert(it.parts().0)) {
+        return Err(InvalidExtension::Twice(twice.parts().0.into()).into());
+    }
     Ok(Arc::new(Settings {
         extensions,
         format: format_options(&format)?,

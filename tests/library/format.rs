@@ -851,6 +851,32 @@ fn same_findings(text: &str, options: &FormatOptions) {
     }
 }
 
+/// Findings on names and on other instructions, too.
+#[test]
+fn lines_with_suppressions_stay_together() {
+    let options = FormatOptions::default();
+    for line in [
+        "mov.b32 d, nosuch; mov.b32 d, 1; // vptx: ignore[V901]",
+        "// vptx: ignore[V902]\n    M: bra X;",
+        "{ bra Q; } // vptx: ignore[V902]",
+        ".reg .b32 t; .reg .b32 t; // vptx: ignore[V903]",
+    ] {
+        let text = |line: &str| format!(".func f()\n{{\n    .reg .b32 d;\n    {line}\n}}\n");
+        assert_eq!(format(&text(line), &options).unwrap(), text(line));
+        let plain = line.replace("ignore", "x").replace("vptx:", "");
+        assert_ne!(format(&text(&plain), &options).unwrap(), text(&plain));
+    }
+    let text = ".func f(.reg .b32 a, .reg .b32 a) { // vptx: ignore[V903]\n    ret;\n}\n";
+    assert_eq!(format(text, &options).unwrap(), text);
+    let table = "    mov.b32   d, 1;\n";
+    for (off, on) in
+        [("// vptx:fmt off", "// vptx:fmt on"), ("// vptx: fmt off a table", "/* vptx: fmt on*/")]
+    {
+        let text = format!(".func f()\n{{\n    .reg .b32 d;\n    {off}\n{table}    {on}\n}}\n");
+        assert_eq!(format(&text, &options).unwrap(), text);
+    }
+}
+
 #[test]
 fn suppressions_hold_for_the_same_statements_as_before() {
     let line_comments = [

@@ -57,6 +57,12 @@ fn useless_and_wrong_comments_are_found() {
     assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
     assert_eq!(left("ret; // vptx: ignroe[V501]"), ["V802 ignroe"]);
     assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
+    for unknown in ["fmt", "fmt of", "fmt: off", "fmt offset"] {
+        assert_eq!(left(&format!("ret;\n// vptx: {unknown}\n")), ["V802 fmt"], "{unknown}");
+    }
+    for known in ["fmt off", "fmt  on", "fmt off a table"] {
+        assert_eq!(left(&format!("ret;\n// vptx: {known}\n")), [""; 0], "{known}");
+    }
     assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
     assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
     // A blank line separates the comment from the next statement.

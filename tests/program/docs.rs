@@ -70,6 +70,9 @@ fn only_addresses_of_pages_are_taken() {
         "https://a b",
         "ftp://x",
         "file:///bin/{code}",
+        "http://",
+        "https:///",
+        "file:///",
     ] {
         let output = run(program(), &folder.0, &["check", "a.ptx"], &[("VPTX_DOCS_URL", address)]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -304,6 +304,7 @@ fn endings_are_chosen() {
             "extension: `go` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, \
              `julia`, `zig` or `notebook`",
         ),
+        ("[extension]\ns = \"cuda\"\nS = \"ptx\"\n", "extension: `s` is given twice"),
         ("[extension]\ns = \"CUDA\"\n", "extension: `CUDA` is not a language"),
         ("[extension]\n\"a/b\" = \"ptx\"\n", "extension: `a/b` is not the ending"),
         ("[extensions]\n", "did you mean `extension`?"),

@@ -41,6 +41,13 @@ pub(super) fn read(
         return None;
     }
     if verb == "fmt" {
+        let word = rest.split_ascii_whitespace().next().unwrap_or_default();
+        if !matches!(word, "on" | "off") || !rest.starts_with([' ', '\t']) {
+            let message = "`vptx: fmt` needs `on` or `off` after it";
+            let wrong = Diagnostic::new(Code::UnknownSuppression, at(offset, verb), message);
+            found
+                .push(wrong.label("has no effect").help("write `vptx: fmt off` or `vptx: fmt on`"));
+        }
         return None;
     }
     let list = List::read(rest, offset + verb.len(), custom, found);
