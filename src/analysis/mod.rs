@@ -44,7 +44,7 @@ use structure::Structure;
 pub(crate) use suppress::Suppressions;
 pub use suppress::unsuppressed;
 use suppress::{MARK, suppress};
-pub(crate) use suppress::{covered_lines, may_be_marked, split};
+pub(crate) use suppress::{covered_lines, may_be_marked, split, turns_format};
 use waiting::Waiting;
 
 use crate::backend::ptx::gate;

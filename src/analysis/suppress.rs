@@ -8,6 +8,8 @@
 mod comment;
 mod place;
 
+pub(crate) use comment::turns_format;
+
 use crate::check::{CheckOptions, Dialect, Language};
 use crate::diagnostic::{
     Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector, RuleSet, Severity,

@@ -57,7 +57,7 @@ const SCHEMES: [&str; 3] = ["https://", "http://", "file:///"];
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidDocs {
     /// The text is no address.
-    #[error("`{0}` is no address: an address starts with {schemes}", schemes = SCHEMES.join(" or "))]
+    #[error("`{0}` is no address: an address starts with {schemes}, and names a place", schemes = SCHEMES.join(" or "))]
     NoAddress(String),
     /// The address has `{code}`, but leads to files.
     #[error("`{0}`: only http and https addresses may have `{PLACE}`")]

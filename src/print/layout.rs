@@ -7,6 +7,7 @@ use super::shapes::Shapes;
 use super::spacing::{Spacing, StatementKind};
 use super::usual;
 use super::writer::Writer;
+use crate::analysis::turns_format;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 use crate::syntax::directive::{Bare, Directive, Step, dwarf_end};
@@ -942,10 +943,8 @@ fn is_header(piece: &Piece<'_>) -> bool {
     piece.is_dot() && matches!(piece.text, ".entry" | ".func")
 }
 
-/// Whether a comment starts with `vptx: fmt` and a word. A reason may follow.
+/// Whether a comment is `vptx: fmt` and a word.
 fn marks(comment: &str, word: &str) -> bool {
     let text = comment.trim_start_matches('/').trim_matches('*').trim_end_matches("*/").trim();
-    let Some(rest) = text.strip_prefix("vptx:") else { return false };
-    let mut words = rest.split_ascii_whitespace();
-    words.next() == Some("fmt") && words.next() == Some(word)
+    text.strip_prefix("vptx:").is_some_and(|text| turns_format(text, word))
 }

@@ -201,14 +201,15 @@ fn run(
     with_edits: bool,
 ) -> Result<(Vec<u8>, Vec<Edit>), FormatError> {
     let error = |diagnostics| FormatError { diagnostics };
-    let edits = normalize::edits(source, options.explicit_defaults).map_err(error)?;
+    let is_marked = analysis::may_be_marked(source);
+    let edits = normalize::edits(source, options.explicit_defaults, is_marked).map_err(error)?;
     let foreign = |span: Span| {
         let message = format!("`{}` cannot stand here in PTX", span.text(source));
         error(vec![Diagnostic::new(Code::InvalidCharacter, span, message).label("unexpected")])
     };
     let writer = |with_edits| Writer::new(source, options.newline(source), with_edits, Vec::new());
     let mut held = Vec::new();
-    if analysis::may_be_marked(source) {
+    if is_marked {
         let items = Layout::new(source, &[], options, writer(true)).items().map_err(foreign)?;
         held = hold::held(source, &items);
     }

@@ -20,10 +20,14 @@ const SPELLINGS: &[Code] = &[
 ];
 
 /// The edits of legal video instructions, in the order of the text. If errors leave the structure
-/// of the text in doubt, returns these errors.
-pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
+/// of the text in doubt, returns these errors. Suppressions are looked for in a text that
+/// `is_marked`.
+pub(super) fn edits(
+    source: &str,
+    explicit: bool,
+    is_marked: bool,
+) -> Result<Vec<Edit>, Vec<Diagnostic>> {
     let mut found = Spellings::default();
-    let is_marked = analysis::may_be_marked(source);
     let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
     let (diagnostics, ..) =
         visit(source, &options, &mut |statement| found.add(source, &statement, explicit));

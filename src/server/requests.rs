@@ -407,8 +407,8 @@ fn workspace_edit(document: &Document, edits: &[Edit]) -> WorkspaceEdit {
     WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }
 }
 
-/// Lines, and those of the video instructions that reach into them: of the edits that move modifiers
-/// within an instruction, all are made or none.
+/// Lines, and those of the video instructions that reach into them. Formatting may move a modifier
+/// to another line of its instruction, which takes two edits.
 fn whole_instructions(document: &Document, lines: RangeInclusive<u32>) -> RangeInclusive<u32> {
     let (mut first, mut last) = lines.into_inner();
     let (module, _) = parse(document.text.as_str());
@@ -435,17 +435,15 @@ fn joined(source: &str, edits: Vec<Edit>) -> Vec<Edit> {
     }
     let mut joined: Vec<Edit> = Vec::new();
     for edit in edits {
-        let between = |last: &Edit| Span::new(last.span.end, edit.span.start).text(source);
-        match joined.last_mut() {
-            Some(last)
-                if !between(last).contains('\n') && !edit.span.text(source).contains('\n') =>
-            {
-                let between = between(last);
-                last.replacement.push_str(between);
-                last.replacement.push_str(&edit.replacement);
+        let joins =
+            |last: &&mut Edit| !Span::new(last.span.end, edit.span.end).text(source).contains('\n');
+        match joined.last_mut().filter(joins) {
+            Some(last) => {
+                last.replacement += Span::new(last.span.end, edit.span.start).text(source);
+                last.replacement += &edit.replacement;
                 last.span.end = edit.span.end;
             }
-            _ => joined.push(edit),
+            None => joined.push(edit),
         }
     }
     joined

@@ -41,8 +41,7 @@ pub(super) fn read(
         return None;
     }
     if verb == "fmt" {
-        let word = rest.split_ascii_whitespace().next().unwrap_or_default();
-        if !matches!(word, "on" | "off") || !rest.starts_with([' ', '\t']) {
+        if !["on", "off"].into_iter().any(|word| turns_format(text, word)) {
             let message = "`vptx: fmt` needs `on` or `off` after it";
             let wrong = Diagnostic::new(Code::UnknownSuppression, at(offset, verb), message);
             found
@@ -70,6 +69,12 @@ pub(super) fn read(
         is_exact: list.is_exact,
         end: list.is_exact.then_some(list.end).flatten(),
     })
+}
+
+/// Whether the text after the mark is `fmt` and a word. A reason may follow.
+pub(crate) fn turns_format(text: &str, word: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    words.next() == Some("fmt") && words.next() == Some(word)
 }
 
 /// The span of a word at an offset.
