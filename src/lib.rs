@@ -125,7 +125,6 @@ macro_rules! words {
 pub mod analysis;
 pub mod backend;
 pub mod check;
-mod cores;
 // Public for tests only; may change at any time.
 #[cfg(feature = "cli")]
 #[doc(hidden)]

@@ -393,7 +393,7 @@ mod tests {
         {
             let options = CheckOptions::default().with_language(language);
             let text = piece.repeat(20);
-            let found = |room, text: &str| check_up_to(text, &options, false, room);
+            let found = |room, text: &str| check_up_to(text, &options, room);
             assert_eq!(found(20, &text), Some(check_counted(&text, &options)));
             assert_eq!(found(19, &text), None);
         }

@@ -1,5 +1,5 @@
-//! Whole texts: read in one go or in parts, with the `asm` statements of CUDA sources, the
-//! comments that suppress findings, and rounds of fixes.
+//! Whole texts, with the `asm` statements of CUDA sources, the comments that suppress findings, and
+//! rounds of fixes.
 //!
 //! ```
 //! use vptx::CheckOptions;
@@ -18,7 +18,6 @@ mod fix;
 mod in_order;
 mod notebook;
 mod parse_instruction;
-mod parts;
 mod structure;
 mod suppress;
 mod waiting;
@@ -34,12 +33,6 @@ pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use fix::{fix_new, offers};
 pub(crate) use in_order::check_in_order;
 pub use parse_instruction::ParseInstructionError;
-#[cfg(test)]
-pub(crate) use parts::in_parts_of;
-pub(crate) use parts::parse_near;
-pub(crate) use parts::{
-    LARGE, PartPlace, TextPart, each_of, each_part, in_parts, parse_part, visit_part,
-};
 use structure::Structure;
 pub(crate) use suppress::Suppressions;
 pub use suppress::unsuppressed;
@@ -49,8 +42,8 @@ use waiting::Waiting;
 
 use crate::backend::ptx::gate;
 use crate::check::{
-    CheckOptions, DeclaredNames, Dialect, Language, check_instruction, is_wanted,
-    problem_diagnostic, semicolon_after,
+    CheckOptions, Dialect, Language, check_instruction, is_wanted, problem_diagnostic,
+    semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
 use crate::embed::{Host, may_have_ptx};
@@ -79,16 +72,16 @@ pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     // The number of findings is not limited.
-    check_previewed(source, Preview::of(source), options, usize::MAX).unwrap_or_default()
+    check_up_to(source, options, usize::MAX).unwrap_or_default()
 }
 
-/// `None` if there are more findings than there is room for.
-fn check_previewed(
+/// Like [`check_counted`]. `None` if there are more findings than there is room for.
+pub(crate) fn check_up_to(
     source: &str,
-    preview: Preview,
     options: &CheckOptions,
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
+    let preview = Preview::of(source);
     let mut count = 0;
     let host = options.language.host();
     // Most files of these languages have no PTX, and are not judged.
@@ -170,23 +163,6 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
     (count, diagnostics)
 }
 
-/// Like [`check_counted`]. Uses all cores if `in_parallel` is set and the text is large enough.
-/// `None` if there are more findings than there is room for.
-pub(crate) fn check_up_to(
-    source: &str,
-    options: &CheckOptions,
-    in_parallel: bool,
-    room: usize,
-) -> Option<(usize, Vec<Diagnostic>)> {
-    let in_parts = match options.language.host() {
-        // A part may use names that other parts declare.
-        _ if options.every_module => None,
-        None => parts::check(source, options, in_parallel, room),
-        Some(_) => None,
-    };
-    in_parts.or_else(|| check_previewed(source, Preview::of(source), options, room))
-}
-
 /// Reads a module with the `documented` dialect. Returns every legal video instruction, and every
 /// finding in the order of the text.
 pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
@@ -253,9 +229,9 @@ fn select(
 pub(crate) type Take<'k> = &'k mut dyn FnMut(Vec<Diagnostic>);
 
 /// Takes statements. It is a `dyn` type, so that the reader is compiled only once.
-pub(crate) type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
+type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
 
-pub(crate) type ReadResult = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
+type ReadResult = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
@@ -275,13 +251,14 @@ fn visit_by(
     if let Some(diagnostic) = unreadable {
         return Some((vec![diagnostic], None, None));
     }
-    let mut checker = Checker::new(source, options, KnownFacts::default(), sink).with_room(room);
+    let mut checker = Checker::new(source, options, KnownFacts::default(), sink);
+    checker.room = room;
     let context =
         if plainly { read_plainly(source, &mut checker) } else { read(source, &mut checker) };
     checker.end();
-    let (version, target) = context.gates().values();
     let Checker { mut diagnostics, is_full, .. } = checker;
     sort(&mut diagnostics);
+    let (version, target) = (context.version.map(|it| it.0), context.target.map(|it| it.0));
     (!is_full).then_some((diagnostics, version, target))
 }
 
@@ -393,8 +370,6 @@ struct Checker<'s, 'o> {
     target: Option<Target>,
     /// The targets to check for.
     targets: Vec<Target>,
-    /// Whether an instruction uses a name that no function around it declares.
-    outside: bool,
     /// Statements that may belong to a region, if the rule on regions is on.
     waiting: Option<Box<Waiting<'s>>>,
     /// How many findings are kept. If there are more, none is kept, and the search ends.
@@ -413,7 +388,6 @@ impl<'s, 'o> Checker<'s, 'o> {
             version: None,
             target: None,
             targets: targets(options, None),
-            outside: false,
             waiting: options
                 .rules
                 .contains(Code::UnfusedInstructions)
@@ -421,10 +395,6 @@ impl<'s, 'o> Checker<'s, 'o> {
             room: usize::MAX,
             is_full: false,
         }
-    }
-
-    fn with_room(self, room: usize) -> Self {
-        Checker { room, ..self }
     }
 
     /// Gives up if there are more findings than there is room for.
@@ -456,9 +426,8 @@ impl<'s, 'o> Checker<'s, 'o> {
         let last = statement.tokens[statement.tokens.len() - 1].span();
         let span = first.to(last);
         let before = self.diagnostics.len();
-        let (instruction, DeclaredNames { declared, outside }) =
+        let (instruction, declared) =
             check_instruction(self.source, statement, context, self.options, &mut self.diagnostics);
-        self.outside |= outside;
         if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
             let place = StatementContext {
                 statement: span,

@@ -1,6 +1,6 @@
 //! Findings in the cells of a notebook, placed in its JSON.
 
-use super::{Preview, check_previewed, sort};
+use super::{check_up_to, sort};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Code, Diagnostic, Edit, Fix, Label};
 use crate::embed::{Layer, cells, literal_edit};
@@ -24,7 +24,7 @@ pub(super) fn check(
     for cells in cells {
         let text = cells.layer.text();
         let options = options.clone().with_language(Language::of_host(cells.host));
-        let (statements, found) = check_previewed(text, Preview::of(text), &options, room)?;
+        let (statements, found) = check_up_to(text, &options, room)?;
         count += statements;
         all.extend(found.into_iter().map(|found| outside(&cells.layer, source, found)));
     }

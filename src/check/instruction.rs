@@ -8,9 +8,7 @@ use crate::flow::opcodes;
 use crate::isa::{Mnemonic, RegisterType, WordType};
 use crate::module::DeclaredTypes;
 use crate::source::Span;
-use crate::syntax::{
-    Context, RawOperand, Shape, Symbol, WantedStatement, parse_instruction, parse_start,
-};
+use crate::syntax::{Context, RawOperand, Shape, WantedStatement, parse_instruction, parse_start};
 use crate::video::{
     self, Guard, Instruction, Operand, OperandName, Operation, Parts, Register, Selected,
 };
@@ -22,31 +20,16 @@ pub(super) struct Checked<'a, 's> {
     options: &'a CheckOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
     errors: bool,
-    pub(super) names: DeclaredNames,
+    /// The declared types of the operands that were read.
+    types: DeclaredTypes,
     /// The declared type of the operand that was read last, if it is a register.
     pub(super) declared: Option<WordType>,
 }
 
-/// Properties of the declarations of an instruction's names.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DeclaredNames {
-    /// The declared types of the registers.
-    pub(crate) declared: DeclaredTypes,
-    /// Whether a name is declared outside of all functions, or not at all.
-    pub(crate) outside: bool,
-}
-
-impl<'s> Checked<'_, 's> {
-    /// The symbol that a name of the instruction stands for.
-    pub(super) fn resolve(&mut self, name: &str) -> Option<Symbol<'s>> {
-        let found = self.context.resolve_at(name);
-        self.names.outside |= found.is_none_or(|(_, depth)| depth == 0);
-        found.map(|(symbol, _)| symbol)
-    }
-
+impl Checked<'_, '_> {
     /// Keeps the declared type of the operand that was read last.
     fn note_type(&mut self, operand: OperandName) {
-        self.names.declared.set(operand, self.declared.take());
+        self.types.set(operand, self.declared.take());
     }
 
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
@@ -63,22 +46,22 @@ impl<'s> Checked<'_, 's> {
     }
 }
 
-/// Checks a statement. Returns the instruction only if the statement has no errors.
+/// Checks a statement. Returns the instruction only if the statement has no errors, and the declared
+/// types of its registers.
 pub(crate) fn check(
     source: &str,
     statement: &WantedStatement<'_>,
     context: &Context<'_>,
     options: &CheckOptions,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (Option<Instruction>, DeclaredNames) {
-    let names = DeclaredNames::default();
+) -> (Option<Instruction>, DeclaredTypes) {
+    let types = DeclaredTypes::default();
     let mut checked =
-        Checked { source, context, options, diagnostics, errors: false, names, declared: None };
+        Checked { source, context, options, diagnostics, errors: false, types, declared: None };
     let instruction = read(&mut checked, statement);
-    if instruction.is_none() {
-        checked.names.declared = declared(source, statement, context);
-    }
-    (instruction, checked.names)
+    let is_legal = instruction.is_some();
+    let types = if is_legal { checked.types } else { declared(source, statement, context) };
+    (instruction, types)
 }
 
 /// The declared types of a statement's registers, as far as the statement parses.
@@ -179,7 +162,7 @@ const SPECIAL_PREDICATE: &str = "%is_explicit_cluster";
 
 fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<Guard> {
     let text = guard.name.text(checked.source);
-    let symbol = checked.resolve(text);
+    let symbol = checked.context.resolve(text);
     let register = symbol.and_then(|symbol| symbol.kind.register_type());
     let what = match (symbol, register) {
         (Some(_), Some(RegisterType::Predicate)) => None,

@@ -24,7 +24,7 @@ mod tree;
 use crate::isa::Mnemonic;
 use crate::syntax::Token;
 
-pub(crate) use instruction::{DeclaredNames, check as check_instruction};
+pub(crate) use instruction::check as check_instruction;
 pub(crate) use language::is_module;
 pub use language::{Language, UnknownLanguage};
 pub(crate) use operands::is_ignored;

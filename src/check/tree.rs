@@ -192,11 +192,11 @@ impl<'t> Scopes<'t> {
         let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
         let mut errors = Vec::new();
         self.context.settle();
-        let (instruction, names) =
+        let (instruction, declared) =
             check_instruction(source, &wanted, &self.context, &options, &mut errors);
         if let (Some(instruction), Ok(raw)) = (instruction, &wanted.parsed) {
             let spans = StatementSpans::new(source, raw, Some(&instruction));
-            return Ok(CheckedInstruction { instruction, declared: names.declared, spans });
+            return Ok(CheckedInstruction { instruction, declared, spans });
         }
         errors.retain(|error| error.severity == Severity::Error);
         Err(errors)

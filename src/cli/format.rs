@@ -2,14 +2,12 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
-use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::Write;
 use std::mem;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use thiserror::Error;
 
 use super::error::Trouble;
 use super::eval::human;
@@ -18,11 +16,11 @@ use super::normalize::{self, Kept};
 use super::{Output, errors, plain_output};
 use crate::cli::error::CommandError;
 use crate::diagnostic::{Diagnostic, counted_each};
-use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
+use crate::print::{FormatError, FormatOptions, format_edits, format_to_bytes};
 use crate::report::{FileReport, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
 use crate::workspace::error::FileError;
-use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
+use crate::workspace::files::{DiffLook, diff, edited, replace};
 use crate::workspace::input::{Bytes, Input};
 use crate::workspace::kind::{Extension, FileKind, OnlyPtx};
 use crate::workspace::settings::{Finder, chosen};
@@ -126,8 +124,8 @@ impl Arguments {
 enum FormattedFile {
     /// The text to print, if any.
     Same(Option<Bytes>),
-    /// The text to print, in pieces.
-    Changed(Vec<Vec<u8>>),
+    /// The text to print, or nothing.
+    Changed(Vec<u8>),
     Wrong {
         bytes: Bytes,
         diagnostics: Vec<Diagnostic>,
@@ -149,11 +147,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
         FileKind::of(path, chosen(settings.as_ref(), &arguments.extension)) == FileKind::Ptx
     };
     let mut inputs = Inputs::find(&wanted, is_ptx)?;
-    // Several inputs get a core each, which takes less time in total.
-    let alone = inputs.all.len() == 1;
     let look = out.diff_look();
     let name = |input: &Input| visible_path(arguments.shown(input));
-    let treat = |input: &Input| treat(input, alone, arguments, &inputs.finder, look);
+    let treat = |input: &Input| treat(input, arguments, &inputs.finder, look);
     let outcomes = inputs.each("formatted", name, treat);
 
     let mut errors = errors();
@@ -166,14 +162,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
                 // The text bypasses the stream, which may drop escapes.
                 plain_output().write_all(text.as_deref().unwrap_or_default())?;
             }
-            Ok(FormattedFile::Changed(pieces)) => {
+            Ok(FormattedFile::Changed(text)) => {
                 changed += 1;
-                for piece in &pieces {
-                    if arguments.diff {
-                        out.write_diff(piece)?;
-                    } else {
-                        plain_output().write_all(piece)?;
-                    }
+                if arguments.diff {
+                    out.write_diff(&text)?;
+                } else {
+                    plain_output().write_all(&text)?;
                 }
                 if arguments.check && !arguments.diff && !arguments.quiet {
                     writeln!(out.stream, "would format {}", visible_path(arguments.shown(input)))?;
@@ -210,7 +204,6 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
 
 fn treat(
     input: &Input,
-    alone: bool,
     arguments: &Arguments,
     finder: &Finder,
     look: DiffLook,
@@ -233,25 +226,7 @@ fn treat(
         }
     };
     let (settings, _) = finder.of_text(path.as_deref().or(arguments.stdin_filename.as_deref()))?;
-    // Only `--diff` and standard output need the whole new text. A file is written while it is
-    // formatted; with `--check`, it is only compared.
-    let keeps = arguments.diff || path.is_none() && !arguments.check;
-    if let Some(text) = utf8(&bytes)
-        && !keeps
-    {
-        let large = Large { text, options: &settings.format, in_parallel: alone };
-        let target = path.as_deref().zip(bytes.stamp()).filter(|_| !arguments.check);
-        if let Some(changed) =
-            large.format(target).map_err(|error| FileError::new("write", input.shown(), &error))?
-        {
-            return Ok(if changed {
-                FormattedFile::Changed(Vec::new())
-            } else {
-                FormattedFile::Same(None)
-            });
-        }
-    }
-    let formatted = match formatted(&bytes, &settings.format, alone) {
+    let formatted = match formatted(&bytes, &settings.format) {
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
@@ -264,104 +239,35 @@ fn treat(
             return Ok(FormattedFile::Wrong { bytes, diagnostics: error.into_diagnostics() });
         }
     };
-    if formatted.iter().all(|piece| matches!(piece, Cow::Borrowed(_))) {
+    if formatted == *bytes {
         let prints = path.is_none() && !arguments.check && !arguments.diff;
         return Ok(FormattedFile::Same(prints.then_some(bytes)));
     }
     if arguments.diff {
         let name = arguments.shown(input);
-        return Ok(FormattedFile::Changed(vec![diff(name, &bytes, &formatted.concat(), look)]));
+        return Ok(FormattedFile::Changed(diff(name, &bytes, &formatted, look)));
     }
     if arguments.check {
         return Ok(FormattedFile::Changed(Vec::new()));
     }
     let (Some(path), Some(stamp)) = (path, bytes.stamp()) else {
-        return Ok(FormattedFile::Changed(formatted.into_iter().map(Cow::into_owned).collect()));
+        return Ok(FormattedFile::Changed(formatted));
     };
-    replace(&path, &formatted[..], stamp)
+    replace(&path, &[formatted][..], stamp)
         .map_err(|error| FileError::new("write", input.shown(), &error))?;
     Ok(FormattedFile::Changed(Vec::new()))
 }
 
-/// A large text that is formatted in parts. No part stays in memory.
-struct Large<'t> {
-    text: &'t str,
-    options: &'t FormatOptions,
-    in_parallel: bool,
-}
-
-impl Large<'_> {
-    /// Formats the text into its file, or, without a target, only compares. Returns whether the
-    /// text changes; `None` if it must be formatted as a whole.
-    fn format(&self, target: Option<(&Path, &Stamp)>) -> io::Result<Option<bool>> {
-        let mut changed = false;
-        let whole = self.pieces(|piece| {
-            changed |= matches!(piece, Cow::Owned(_));
-            // The comparison ends at the first change: then the file is formatted again while it is
-            // written.
-            (target.is_none() || !changed).then_some(())
-        });
-        match target {
-            Some((path, stamp)) if changed => match replace(path, self, stamp) {
-                Err(error) if is_not_in_parts(&error) => Ok(None),
-                result => result.map(|()| Some(true)),
-            },
-            _ => Ok(whole.map(|()| changed)),
-        }
+/// The formatted bytes. Comments in other encodings stay unchanged; `None` if that is impossible.
+fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, FormatError> {
+    if let Some(text) = utf8(bytes) {
+        return format_to_bytes(text, options).map(Some);
     }
-
-    fn pieces<'s>(&'s self, take: impl FnMut(Cow<'s, [u8]>) -> Option<()>) -> Option<()> {
-        format_in_parts(self.text, self.options, self.in_parallel, take)
+    // In the decoded text, one character stands for each byte that is not UTF-8, so offsets
+    // stay the same.
+    let edits = format_edits(&decoded(bytes), options)?;
+    if edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE)) {
+        return Ok(None);
     }
-}
-
-/// Why a file is not written in parts: some part depends on other parts.
-#[derive(Debug, Error)]
-#[error("it has to be formatted as a whole")]
-struct NotInParts;
-
-fn is_not_in_parts(error: &io::Error) -> bool {
-    error.get_ref().and_then(|inner| inner.downcast_ref::<NotInParts>()).is_some()
-}
-
-impl Contents for Large<'_> {
-    fn write_to(&self, mut file: &File) -> io::Result<u64> {
-        let (mut length, mut written) = (0, Ok(()));
-        let whole = self.pieces(|piece| {
-            length += piece.len() as u64;
-            written = file.write_all(&piece);
-            written.is_ok().then_some(())
-        });
-        written?;
-        whole.map(|()| length).ok_or_else(|| io::Error::other(NotInParts))
-    }
-}
-
-/// The formatted bytes, in pieces. Unchanged pieces are borrowed. Comments in other encodings stay
-/// unchanged; `None` if that is impossible.
-fn formatted<'b>(
-    bytes: &'b [u8],
-    options: &FormatOptions,
-    in_parallel: bool,
-) -> Result<Option<Vec<Cow<'b, [u8]>>>, FormatError> {
-    let whole = if let Some(text) = utf8(bytes) {
-        let mut pieces = Vec::new();
-        let in_parts = format_in_parts(text, options, in_parallel, |piece| {
-            pieces.push(piece);
-            Some(())
-        });
-        if in_parts.is_some() {
-            return Ok(Some(pieces));
-        }
-        format_to_bytes(text, options)?
-    } else {
-        // In the decoded text, one character stands for each byte that is not UTF-8, so offsets
-        // stay the same.
-        let edits = format_edits(&decoded(bytes), options)?;
-        if edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE)) {
-            return Ok(None);
-        }
-        edited(bytes, &edits)
-    };
-    Ok(Some(vec![if whole == bytes { bytes.into() } else { whole.into() }]))
+    Ok(Some(edited(bytes, &edits)))
 }

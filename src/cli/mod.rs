@@ -31,7 +31,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::{self, IoSlice, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::iter;
 use std::process::ExitCode;
 
@@ -345,11 +345,6 @@ impl<W: Write> Stream<W> {
 impl<W: Write> Write for Stream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.unless_closed(bytes.len(), |inner| inner.write(bytes))
-    }
-
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let all = parts.iter().map(|part| part.len()).sum();
-        self.unless_closed(all, |inner| inner.write_vectored(parts))
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {

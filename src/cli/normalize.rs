@@ -9,7 +9,7 @@ use super::error::Trouble;
 use super::eval::human;
 use super::format::Arguments;
 use super::{FOUND, Output, errors, plain_output};
-use crate::print::{NormalOptions, normalize_with};
+use crate::print::{NormalOptions, normalize};
 use crate::report::{FileReport, visible_path};
 use crate::source::decoded;
 use crate::workspace::input::Input;
@@ -51,13 +51,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
         keep_comments: keeps(Kept::Comments),
         keep_debug: keeps(Kept::Loc),
     };
-    match normalize_with(source, options, true) {
-        Ok(pieces) => {
+    match normalize(source, &options) {
+        Ok(text) => {
             // The text bypasses the stream, which may drop escapes.
             let mut out = plain_output();
-            for piece in pieces {
-                out.write_all(piece.as_bytes())?;
-            }
+            out.write_all(text.as_bytes())?;
             out.flush()?;
             Ok(0)
         }

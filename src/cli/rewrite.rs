@@ -5,7 +5,7 @@
 mod binaries;
 
 use std::fs::File;
-use std::io::{self, IoSlice, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,18 @@ use super::outputs::{
     self, Destination, New, Wanted, as_instruction, ptx_bytes, put, put_in_place, write_one,
 };
 use super::{FOUND, Output, errors, plain_output, trouble};
-use crate::analysis::{TextPart, in_parts, parse_part, read_module};
+use crate::analysis::read_module;
 use crate::backend::ptx::{
-    self, Cost, Decision, FreshRegisters, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter,
-    Visited,
+    self, Cost, Decision, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter, Visited,
 };
 use crate::check::CheckOptions;
 use crate::cli::error::CommandError;
 use crate::diagnostic::{Diagnostic, counted};
 use crate::explain::Single;
 use crate::isa::Target;
-use crate::lint;
 use crate::module::Module;
 use crate::report::FileReport;
-use crate::source::{LineIndex, Position, Span, decoded, line_end};
+use crate::source::{LineIndex, Position, Span, decoded};
 use crate::video::{Instruction, Semantics};
 use crate::workspace::binary::TextFiles;
 use crate::workspace::files::{Contents, diff};
@@ -180,7 +178,7 @@ fn file(
     let new = NewText { old: &bytes, rewriting: &rewriting };
     if arguments.diff {
         let status = notice.tell(&rewriting, found, out)?;
-        if rewriting.replaced.is_empty() {
+        if rewriting.edits.is_empty() {
             return Ok(status);
         }
         let text: Vec<&[u8]> = new.pieces().collect();
@@ -201,7 +199,7 @@ fn file(
             errors().write_all(&human(&out.style, &found)?)?;
             return Ok(FOUND);
         }
-        Destination::InPlace(path) if !rewriting.replaced.is_empty() => {
+        Destination::InPlace(path) if !rewriting.edits.is_empty() => {
             put_in_place(path, &new, &bytes)?;
         }
         Destination::InPlace(_) | Destination::Texts => {}
@@ -225,25 +223,22 @@ fn rewrite(
         .map_err(|NoTarget| CommandError::NoTarget(name.into()))
 }
 
-/// Rewrites a text, in parts if the result is the same.
+/// Rewrites a text, and finds its errors.
 pub(super) fn rewrite_with(
     source: &str,
     options: &RewriteOptions,
     quiet: bool,
 ) -> Result<(Rewriting, Vec<Diagnostic>), NoTarget> {
-    match rewrite_in_parts(source, options, quiet) {
-        Some(rewriting) => Ok((rewriting, Vec::new())),
-        None => rewrite_whole(source, options, quiet),
-    }
+    let (module, diagnostics) = read_module(source, &CheckOptions::errors_only());
+    Ok((Rewriting::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
 }
 
-/// A text or a part of one, with the replacements of its video instructions.
+/// The replacements of the video instructions of a text.
 #[derive(Default)]
 pub(super) struct Rewriting {
-    /// The line break in replacements.
-    line_end: &'static str,
-    /// The replacements in each part.
-    replaced: Vec<Replaced>,
+    /// Spans of the text in order, and the places of their replacements in `text`.
+    edits: Vec<(Span, Range<usize>)>,
+    text: String,
     /// The numbers of all instructions, of those that are rewritten, and of those rewritten whose
     /// costs are known.
     pub(super) total: usize,
@@ -264,38 +259,20 @@ pub(super) struct Rewriting {
     notes: Vec<(u32, String)>,
 }
 
-/// The replacements in one part of a text. `start` is the offset of the part.
-struct Replaced {
-    start: usize,
-    /// Spans of the part in order, and the places of their replacements in `text`.
-    edits: Vec<(Span, Range<usize>)>,
-    text: String,
-}
-
-impl Replaced {
-    /// The replacements with their places in the whole text.
-    fn edits(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
-        self.edits.iter().map(|(span, new)| {
-            let place = span.range();
-            (self.start + place.start..self.start + place.end, &self.text[new.clone()])
-        })
-    }
-}
-
 impl Rewriting {
     fn new(
         module: &Module<'_>,
         rewriter: &mut Rewriter<'_>,
         quiet: bool,
     ) -> Result<Rewriting, NoTarget> {
-        let (source, semantics) = (module.source(), rewriter.options().semantics);
-        let mut new = Rewriting { line_end: line_end(source), ..Rewriting::default() };
-        let (mut edits, mut text, mut written) = (Vec::new(), String::new(), 0);
+        let semantics = rewriter.options().semantics;
+        let mut new = Rewriting::default();
+        let (mut text, mut written) = (String::new(), 0);
         rewriter.each(module, &mut text, |visited, text| {
             let new_text = std::mem::replace(&mut written, text.len())..text.len();
             let Decision { span, instruction, target, known } = match visited {
                 Visited::Instruction(decision) => decision,
-                Visited::Ordinary(span) => return edits.push((span, new_text)),
+                Visited::Ordinary(span) => return new.edits.push((span, new_text)),
             };
             new.total += 1;
             new.target = Some(target);
@@ -306,7 +283,7 @@ impl Rewriting {
                 _ => {}
             }
             if known.outcome.is_rewritten() {
-                edits.push((span, new_text));
+                new.edits.push((span, new_text));
                 new.rewritten += 1;
                 if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
                     new.measured += 1;
@@ -319,27 +296,9 @@ impl Rewriting {
                 new.notes.extend(notes.map(|note| (span.start, note)));
             }
         })?;
-        edits.sort_by_key(|(span, _)| *span);
-        if !edits.is_empty() {
-            new.replaced.push(Replaced { start: 0, edits, text });
-        }
+        new.edits.sort_by_key(|(span, _)| *span);
+        new.text = text;
         Ok(new)
-    }
-
-    /// Appends a part that starts at an offset of the text.
-    fn append(&mut self, start: usize, part: Rewriting) {
-        let here = |it: Replaced| Replaced { start, ..it };
-        self.replaced.extend(part.replaced.into_iter().map(here));
-        self.notes.extend(part.notes.into_iter().map(|(at, note)| (start as u32 + at, note)));
-        self.total += part.total;
-        self.rewritten += part.rewritten;
-        self.measured += part.measured;
-        self.before += part.before;
-        self.after += part.after;
-        self.target = self.target.or(part.target);
-        self.kept += part.kept;
-        self.unmeasured += part.unmeasured;
-        self.unavailable += part.unavailable;
     }
 }
 
@@ -351,27 +310,23 @@ pub(super) struct NewText<'t> {
 
 impl<'t> NewText<'t> {
     pub(super) fn pieces(&self) -> impl Iterator<Item = &'t [u8]> {
-        let old = self.old;
+        let (old, Rewriting { edits, text, .. }) = (self.old, self.rewriting);
         let mut kept_to = 0;
-        let edits = self.rewriting.replaced.iter().flat_map(Replaced::edits);
-        let edited = edits.flat_map(move |(Range { start, end }, new)| {
+        let edited = edits.iter().flat_map(move |(span, new)| {
+            let Range { start, end } = span.range();
             let kept = &old[kept_to..start];
             kept_to = end;
-            [kept, new.as_bytes()]
+            [kept, &text.as_bytes()[new.clone()]]
         });
-        let last = self.rewriting.replaced.last().and_then(|part| part.edits().last());
-        edited.chain([&old[last.map_or(0, |(place, _)| place.end)..]])
+        let last = edits.last().map_or(0, |(span, _)| span.range().end);
+        edited.chain([&old[last..]])
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut pieces = self.pieces().map(IoSlice::new);
-        loop {
-            let mut some: Vec<IoSlice<'_>> = pieces.by_ref().take(MANY).collect();
-            if some.is_empty() {
-                return Ok(());
-            }
-            write_all(out, &mut some)?;
-        }
+        // Most pieces are short.
+        let mut out = BufWriter::with_capacity(1 << 16, out);
+        self.pieces().try_for_each(|piece| out.write_all(piece))?;
+        out.flush()
     }
 }
 
@@ -380,42 +335,6 @@ impl Contents for NewText<'_> {
         self.write(&mut file)?;
         Ok(self.pieces().map(|piece| piece.len() as u64).sum())
     }
-}
-
-/// Rewrites a text as a whole, and finds its errors.
-fn rewrite_whole(
-    source: &str,
-    options: &RewriteOptions,
-    quiet: bool,
-) -> Result<(Rewriting, Vec<Diagnostic>), NoTarget> {
-    let (module, diagnostics) = read_module(source, &CheckOptions::errors_only());
-    Ok((Rewriting::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
-}
-
-/// Rewrites a large text in parts. `None` if the result might differ from that for the whole text.
-fn rewrite_in_parts<'o>(
-    source: &str,
-    options: &'o RewriteOptions,
-    quiet: bool,
-) -> Option<Rewriting> {
-    let check = CheckOptions::errors_only();
-    let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
-        Some((part.start, rewrite_part(part, &check, options, quiet, kept)?))
-    };
-    joined(in_parts(source, true, work)?)
-}
-
-/// Joins parts. `None` if the replacements in some part have other line breaks than the first part.
-fn joined(parts: Vec<(usize, Rewriting)>) -> Option<Rewriting> {
-    let mut parts = parts.into_iter();
-    let (_, mut all) = parts.next()?;
-    for (start, part) in parts {
-        if !part.replaced.is_empty() && part.line_end != all.line_end {
-            return None;
-        }
-        all.append(start, part);
-    }
-    Some(all)
 }
 
 /// The notes on an instruction.
@@ -456,46 +375,6 @@ fn notes(
         _ => None,
     };
     [fused, meaning].into_iter().flatten()
-}
-
-/// State that is kept for later parts.
-type PartKept<'o> = (lint::KnownFacts, Option<Rewriter<'o>>);
-
-fn rewrite_part<'o>(
-    part: &TextPart<'_>,
-    check: &CheckOptions,
-    options: &'o RewriteOptions,
-    quiet: bool,
-    (known, rewriter): &mut PartKept<'o>,
-) -> Option<Rewriting> {
-    let module = parse_part(part, check, known)?;
-    if !FreshRegisters::usual_are_free(part.text) {
-        return None;
-    }
-    let rewriter = rewriter.get_or_insert_with(|| Rewriter::with_usual_names(options));
-    // The first line may have started in the part before.
-    let statements = module.statements();
-    let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
-    let alone = part.place.is_first || part.text[..first].contains('\n');
-    if alone { Rewriting::new(&module, rewriter, quiet).ok() } else { None }
-}
-
-/// How many texts a single write takes: systems allow no more.
-const MANY: usize = 1024;
-
-/// Writes texts one after the other without copying them.
-fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<()> {
-    // Skips empty texts.
-    IoSlice::advance_slices(&mut texts, 0);
-    while !texts.is_empty() {
-        match out.write_vectored(texts) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => IoSlice::advance_slices(&mut texts, written),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// The way to report on an input.
@@ -567,171 +446,5 @@ impl Notice<'_> {
         }
         writeln!(text)?;
         Ok(text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::in_parts_of;
-    use crate::testing::Numbers;
-
-    const STARTS: &[&str] = &[
-        ".func f()\n{\n.reg .b32 a, b;\n.reg .pred p;\n",
-        ".func f() {.reg .pred p; .reg .b32 a, b; ",
-        ".func f()\r\n{\r\n.reg .s32 a, b;\r\n.reg .pred p;\r\n",
-        ".func f()\n{\n\t.reg .f16x2 a, b;\n\t.reg .pred p;\n",
-    ];
-
-    const BODIES: &[&str] = &[
-        "\t",
-        "    ",
-        "\n",
-        "vadd4.u32.u32.u32 a, a, b, a;\n",
-        "vavrg2.s32.s32.s32 a.h1, a, b, a;\n",
-        "@!p vsub.s32.u32.s32.sat a, a.b1, b;\r\n",
-        "{.reg .s32 d; vset.s32.u32.lt d, a, b;} ",
-        "vmin2.s32.s32.s32 a, a, b, b;",
-        "vadd.u32.u32.u32.sat a, b, 5;\n",
-        "vshl.u32.u32.u32.wrap b, b, 9; ",
-        "add.s32 a, a, b;\n",
-        "{.reg .u32 a; vmax.s32.s32.s32.add a, a, b.h1, b;}",
-        "vadd.u32.u32.u32.sat a.h0, b.h0, b.h1, a; ",
-        "vadd.u32.u32.u32.sat a.h1, b.h1,\n b.h0, a; // then\n",
-        "{.reg .b32 r<4>; vset.u32.u32.lt r1.h0, a.h0, b.h0, r0;\n\
-         vset.u32.u32.lt r2.h1, a.h1, b.h1, r1;}",
-    ];
-
-    const ENDS: &[&str] = &["\n}\n", "\n}", "\n}  ", "\r\n}\r\n", "}\n"];
-
-    const ODD: &[&str] = &[
-        "// vptx: ignore\n",
-        ".reg .b32 %vptx_r<4>;\n",
-        ".target sm_75\n",
-        ".target sm_20\n",
-        ".version 8.0\n",
-        "vadd.u32.u32 a, b;\n",
-        "/* ",
-        "*/",
-        "\n}",
-        "{",
-        "vabsdiff.u32.u32.u32 %r1, %r1, %r2;\n",
-        ".reg .b32 %r<4>;\n",
-    ];
-
-    /// The rewritten text, the messages, and whether an instruction is unavailable.
-    fn outcome(source: &str, rewriting: &Rewriting) -> (String, String, bool) {
-        let mut written = Vec::new();
-        NewText { old: source.as_bytes(), rewriting }.write(&mut written).unwrap();
-        let notice = Notice { name: "a", is_one_of_many: false, is_dry: false, quiet: false };
-        let text = notice.summary(rewriting, source).unwrap();
-        let texts = [written, text].map(|text| String::from_utf8(text).unwrap());
-        let [written, text] = texts;
-        (written, text, rewriting.unavailable > 0)
-    }
-
-    /// Checks that rewriting a text in parts gives the same result as rewriting it as a whole.
-    /// Returns whether several parts were rewritten, and whether several instructions became one.
-    fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> [bool; 2] {
-        let check = CheckOptions::errors_only();
-        let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
-            Some((part.start, rewrite_part(part, &check, options, false, kept)?))
-        };
-        let Some(parts) = in_parts_of(size, text, work) else {
-            return [false; 2];
-        };
-        let several = parts.iter().filter(|(_, part)| part.rewritten > 0).count() > 1;
-        let Some(joined) = joined(parts) else {
-            return [false; 2];
-        };
-        let (whole, diagnostics) = rewrite_whole(text, options, false).unwrap();
-        let new = outcome(text, &joined);
-        if options.keep_lines {
-            assert_eq!(new.0.matches('\n').count(), text.matches('\n').count());
-        }
-        let is_fused = new.1.contains("become one");
-        assert_eq!((new, Vec::new()), (outcome(text, &whole), diagnostics));
-        [several, several && is_fused]
-    }
-
-    #[test]
-    fn parts_of_heaps_are_written_as_the_whole_is() {
-        let options = [
-            RewriteOptions::default(),
-            RewriteOptions::default().with_all(true).with_comments(true),
-            RewriteOptions::default().with_semantics(Semantics::Manual),
-            RewriteOptions::default().with_target(Some(Target::sm(120))),
-            RewriteOptions::default().with_all(true).keeping_lines(),
-        ];
-        let mut numbers = Numbers(5);
-        let (mut several, mut fused) = (0, 0);
-        for round in 0..5000 {
-            let line_end = numbers.pick(&["\n", "\r\n"]);
-            let target = numbers.pick(&["20", "75", "90"]);
-            let mut text = format!(".version 7.0{line_end}.target sm_{target}\n");
-            for _ in 0..=numbers.below(6) {
-                text += numbers.pick(STARTS);
-                for _ in 0..numbers.below(6) {
-                    text += numbers.pick(BODIES);
-                }
-                let end = numbers.pick(ENDS);
-                let mut around = [end, ""];
-                if round % 4 == 0 && numbers.below(4) == 0 {
-                    around[1] = numbers.pick(ODD);
-                    let at = numbers.below(2);
-                    around.swap(0, at);
-                }
-                text += &around.concat();
-            }
-            let options = &options[numbers.below(options.len())];
-            let [is_several, is_fused] = agrees(&text, 1 + numbers.below(200), options);
-            several += usize::from(is_several);
-            fused += usize::from(is_fused);
-        }
-        assert!(several > 250 && fused > 40, "{several}, {fused}");
-    }
-
-    /// A writer that takes a few bytes of the first text only, or is interrupted.
-    struct Slow {
-        taken: Vec<u8>,
-        at_once: usize,
-        interrupted: bool,
-    }
-
-    impl Write for Slow {
-        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-            self.interrupted = !self.interrupted;
-            if self.interrupted {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            let some = text.len().min(self.at_once);
-            self.taken.extend(&text[..some]);
-            Ok(some)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn texts_are_written_whatever_is_taken_at_once() {
-        let words: Vec<String> = (0..5000).map(|n| "ab\n".repeat(n % 4) + &n.to_string()).collect();
-        let texts = |count: usize| {
-            let words = words[..count].iter().flat_map(|word| ["", word.as_str(), ""]);
-            words.map(|word| IoSlice::new(word.as_bytes())).collect::<Vec<_>>()
-        };
-        for (count, at_once) in [(0, 0), (1, 1), (40, 1), (40, 3), (5000, 7), (5000, 1 << 20)] {
-            let mut out = Slow { taken: Vec::new(), at_once, interrupted: false };
-            write_all(&mut out, &mut texts(count)).unwrap();
-            assert_eq!(out.taken, words[..count].concat().into_bytes());
-        }
-        let mut none = Slow { taken: Vec::new(), at_once: 0, interrupted: false };
-        write_all(&mut none, &mut [IoSlice::new(b""), IoSlice::new(b"")]).unwrap();
-        let full = write_all(&mut none, &mut texts(3)).unwrap_err();
-        assert_eq!(full.kind(), io::ErrorKind::WriteZero);
-        let mut at_once = Vec::new();
-        write_all(&mut at_once, &mut texts(5000)).unwrap();
-        assert_eq!(at_once, words.concat().into_bytes());
     }
 }

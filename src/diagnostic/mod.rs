@@ -139,11 +139,6 @@ impl Diagnostic {
         self
     }
 
-    /// Moves the finding to a text in which the checked text starts after `bytes` bytes.
-    pub(crate) fn shift(&mut self, bytes: u32) {
-        self.each_span(|span| span.shifted(bytes));
-    }
-
     /// Moves every span of the finding.
     pub(crate) fn each_span(&mut self, place: impl Fn(Span) -> Span) {
         let edits = self.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);

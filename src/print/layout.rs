@@ -117,13 +117,6 @@ impl<'s> Layout<'s> {
         Ok(self.writer.finish())
     }
 
-    /// Lays out a part of a text. Returns `None` unless the layout has the same state after the
-    /// part as at the start of a text.
-    pub(super) fn run_part(mut self) -> Option<Vec<u8>> {
-        self.read(|_| {}).ok()?;
-        (self.level == 0 && !self.inline).then(|| self.writer.finish().0)
-    }
-
     fn read(&mut self, mut note: impl FnMut(Item)) -> Result<(), Span> {
         loop {
             self.usual_statements();

@@ -31,17 +31,13 @@ mod shapes;
 mod spacing;
 mod usual;
 mod writer;
-use std::borrow::Cow;
-
-use crate::analysis::{self, PartPlace, TextPart, each_part};
+use crate::analysis;
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::lint::KnownFacts;
 use crate::source::{Span, decode, line_end};
 use thiserror::Error;
 
 use layout::Layout;
-pub(crate) use normal::normalize_with;
 pub(crate) use normal::{FloatType, enumerated, number};
 pub use normal::{NormalOptions, normalize};
 use writer::Writer;
@@ -156,45 +152,6 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// Formats a large text and hands the result to `take`, in pieces. Pieces without changes borrow
-/// from the text. `None` if the text has to be formatted as a whole, or if `take` returns `None`.
-pub(crate) fn format_in_parts<'s>(
-    source: &'s str,
-    options: &FormatOptions,
-    in_parallel: bool,
-    take: impl FnMut(Cow<'s, [u8]>) -> Option<()>,
-) -> Option<()> {
-    // `Keep` depends on the first line of the text, which the other parts do not have.
-    if options.line_ending == LineEnding::Keep {
-        return None;
-    }
-    let work =
-        |part: &TextPart<'s>, kept: &mut _| format_part(part.text, part.place, options, kept);
-    each_part(source, in_parallel, work, take)
-}
-
-/// What formatting one part leaves for the next one: known facts, and a free buffer.
-type Kept = (KnownFacts, Vec<u8>);
-
-/// The formatted text of a part. `None` if the text has to be formatted as a whole.
-fn format_part<'s>(
-    text: &'s str,
-    place: PartPlace,
-    options: &FormatOptions,
-    (known, buffer): &mut Kept,
-) -> Option<Cow<'s, [u8]>> {
-    let edits = normalize::part_edits(text, place, options.explicit_defaults, known)?;
-    let buffer_now = std::mem::take(buffer);
-    let writer = Writer::new(text, options.newline(text), false, buffer_now);
-    let writer = writer.in_place(place.is_first, place.is_last);
-    let formatted = Layout::new(text, &edits, options, writer).run_part()?;
-    if formatted == text.as_bytes() {
-        *buffer = formatted;
-        return Some(text.as_bytes().into());
-    }
-    Some(formatted.into())
-}
-
 fn run(
     source: &str,
     options: &FormatOptions,
@@ -207,7 +164,7 @@ fn run(
         let message = format!("`{}` cannot stand here in PTX", span.text(source));
         error(vec![Diagnostic::new(Code::InvalidCharacter, span, message).label("unexpected")])
     };
-    let writer = |with_edits| Writer::new(source, options.newline(source), with_edits, Vec::new());
+    let writer = |with_edits| Writer::new(source, options.newline(source), with_edits);
     let mut held = Vec::new();
     if is_marked {
         let items = Layout::new(source, &[], options, writer(true)).items().map_err(foreign)?;
@@ -215,78 +172,4 @@ fn run(
     }
     let layout = Layout::new(source, &edits, options, writer(with_edits)).holding(&held);
     layout.run().map_err(foreign)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::in_parts_of;
-    use crate::testing::Numbers;
-
-    /// Formats a text in parts. `None` if it has to be formatted as a whole.
-    fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
-        let work = |part: &TextPart<'_>, kept: &mut _| {
-            Some(format_part(part.text, part.place, options, kept)?.into_owned())
-        };
-        let parts = in_parts_of(size, source, work);
-        Some(String::from_utf8(parts?.concat()).unwrap())
-    }
-
-    #[test]
-    fn parts_are_formatted_as_the_whole_is() {
-        let pieces = [
-            "\n}",
-            "\n}\n",
-            "\n}\n\n\n",
-            "\n} ",
-            "\n}\r\n",
-            ".func f()\n{\n",
-            ".visible .entry k(.param .u64 p)\n{\n\n",
-            "{",
-            "// a comment\n",
-            " // a comment \n\n",
-            "/* a comment */",
-            "// vptx: ignore[V501]\n",
-            "/* one\n} */\n",
-            "add.s32 \t%r1,%r2, %r3;",
-            "\tadd.s32 %r1, %r2, %r3;\n",
-            "ret;\n",
-            "L1:\n",
-            "L2: ",
-            ".reg .b32 \t%r<4>;\n",
-            ".func g()\n{.reg .b32 %r<4>, t;\nvadd2.u32.u32.u32 t.h10,%r1.h10 , %r2,%r3;\n}",
-            "vsub.u32.sat.u32.u32 t,%r1.b0, %r2;",
-            "vmin4.u32.u32.u32 t.b3210, %r1, %r1, %r1.b3210;",
-            "\t.loc\t1 2 3\n",
-            ".global .b8 t[2] = {1, 2};\n",
-            ".global .b8 t[2] = {\n1, 2",
-            "};\n",
-            ".section .x {\n",
-            ".b8 1\n",
-            "# 1 \"a\"\n",
-            "@@DWARF .byte 1\n",
-            ".file 1 \"a.cu\"\n",
-            ".version 8.0\n.target sm_90\n",
-            ";",
-        ];
-        let mut numbers = Numbers(7);
-        let options = [
-            FormatOptions::default(),
-            FormatOptions { indent_width: 0, line_width: 20, ..FormatOptions::default() },
-            FormatOptions { line_ending: LineEnding::Crlf, ..FormatOptions::default() },
-            FormatOptions { explicit_defaults: true, ..FormatOptions::default() },
-        ];
-        let mut formatted = 0;
-        for _ in 0..40_000 {
-            let count = 1 + numbers.below(16);
-            let source: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
-            let options = &options[numbers.below(options.len())];
-            let size = 1 + numbers.below(80);
-            if let Some(text) = by_parts(&source, options, size) {
-                assert_eq!(Ok(text), format(&source, options), "{source:?} {size}");
-                formatted += usize::from(size < source.len());
-            }
-        }
-        assert!(formatted > 1000, "{formatted}");
-    }
 }

@@ -1,11 +1,9 @@
 //! The edits that turn video instructions into the manual's spelling.
 
 use crate::analysis::{self, visit};
-use crate::analysis::{PartPlace, visit_part};
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet};
 use crate::isa::Lanes;
-use crate::lint::KnownFacts;
 use crate::module::VideoStatement;
 use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
@@ -57,19 +55,6 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
     kept.sort_unstable();
     edits.retain(|edit| !edit.span.is_in(&kept));
     edits
-}
-
-/// Like [`edits`], for a part of a text. Returns `None` if the whole text has to be read.
-pub(super) fn part_edits(
-    text: &str,
-    place: PartPlace,
-    explicit: bool,
-    known: &mut KnownFacts,
-) -> Option<Vec<Edit>> {
-    let mut found = Spellings::default();
-    let sink = &mut |statement| found.add(text, &statement, explicit);
-    let (diagnostics, ..) = visit_part(text, place, &options(), known, usize::MAX, sink)?;
-    found.edits(diagnostics).ok()
 }
 
 fn options() -> CheckOptions {

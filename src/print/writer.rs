@@ -24,14 +24,10 @@ struct Text {
 }
 
 impl Text {
-    /// A text with room for a number of bytes. Uses the buffer if it is large enough.
-    fn new(room: usize, mut buffer: Vec<u8>) -> Text {
+    /// A text with room for a number of bytes.
+    fn new(room: usize) -> Text {
         // The system gives zeroed memory at no cost until it is used.
-        if buffer.capacity() < room + ROOM {
-            buffer = vec![0; room + ROOM];
-        }
-        buffer.resize(room + ROOM, 0);
-        Text { bytes: buffer, len: 0 }
+        Text { bytes: vec![0; room + ROOM], len: 0 }
     }
 
     fn written(&self) -> &[u8] {
@@ -109,10 +105,6 @@ pub(super) struct Writer<'s> {
     run: Option<(usize, usize)>,
     /// The gap after the run.
     gap: Gap,
-    /// Whether this part is the first of its text.
-    is_first: bool,
-    /// Whether this part is the last of its text.
-    is_last: bool,
     /// The number of bytes on the current line, including the gap.
     column: usize,
     edits: Option<Vec<Edit>>,
@@ -121,36 +113,24 @@ pub(super) struct Writer<'s> {
 }
 
 impl<'s> Writer<'s> {
-    pub(super) fn new(
-        source: &'s str,
-        newline: &'static str,
-        edits: bool,
-        buffer: Vec<u8>,
-    ) -> Writer<'s> {
+    pub(super) fn new(source: &'s str, newline: &'static str, edits: bool) -> Writer<'s> {
         Writer {
             source,
             newline,
             white: format!("{newline}{newline}{:BLANKS$}", "").into_bytes().into(),
             // Spaces that replace tabs take some more room.
-            out: Text::new(source.len() + source.len() / 8, buffer),
+            out: Text::new(source.len() + source.len() / 8),
             run: None,
             gap: Gap::default(),
-            is_first: true,
-            is_last: true,
             column: 0,
             edits: edits.then(Vec::new),
             compared: (0, 0),
         }
     }
 
-    /// A writer for one part of a text.
-    pub(super) fn in_place(self, is_first: bool, is_last: bool) -> Writer<'s> {
-        Writer { is_first, is_last, ..self }
-    }
-
     /// Whether nothing has been written yet.
     pub(super) fn is_empty(&self) -> bool {
-        self.is_first && self.out.len == 0 && self.run.is_none()
+        self.out.len == 0 && self.run.is_none()
     }
 
     /// Whether the writer records edits.
@@ -369,12 +349,7 @@ impl<'s> Writer<'s> {
     /// source and of other strings.
     pub(super) fn finish(mut self) -> (Vec<u8>, Vec<Edit>) {
         self.flush();
-        let ended = match self.out.written().last() {
-            Some(&last) => last == b'\n',
-            // The part before ended with the `}` of a function, without a line break.
-            None => self.is_first,
-        };
-        if self.is_last && !ended {
+        if self.out.written().last().is_some_and(|last| *last != b'\n') {
             self.out.push(self.newline.as_bytes());
         }
         self.compare(self.source.len());

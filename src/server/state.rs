@@ -23,7 +23,7 @@ use super::diagnostics;
 use super::document::{Encoding, Text};
 use super::options::Options;
 use super::tokens;
-use crate::analysis::{check_counted, check_up_to};
+use crate::analysis::check_counted;
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Docs};
 use crate::print::FormatOptions;
@@ -571,8 +571,7 @@ impl Server {
                 return Vec::new();
             };
             let text = document.text.as_str();
-            let (_, mut found) = check_up_to(text, &check, true, MOST)
-                .unwrap_or_else(|| check_counted(text, &check));
+            let (_, mut found) = check_counted(text, &check);
             found.truncate(MOST);
             found
         })

@@ -54,11 +54,10 @@ pub(crate) use tree::{attributes, parse_function, parse_next, types};
 // tests and fuzz targets only, and may change at any time.
 #[doc(hidden)]
 pub use grammar::{RawInstruction, RawOperand, Shape, parse_instruction};
-pub(crate) use reader::read_part;
 #[doc(hidden)]
 pub use reader::{
     Handler, Problem, ProblemKind, WantedStatement, read, read_in, read_plainly, statement_tokens,
 };
+pub(crate) use scope::register_number;
 #[doc(hidden)]
 pub use scope::{Context, Symbol};
-pub(crate) use scope::{Gates, register_number};

@@ -98,13 +98,14 @@ pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> Context<'s> 
 }
 
 /// Like [`read`], with some names already declared.
-pub fn read_in<'s>(
+pub fn read_in<'s, H: Handler<'s>>(
     source: &'s str,
     context: Context<'s>,
-    handler: &mut impl Handler<'s>,
+    handler: &mut H,
 ) -> Context<'s> {
     let start = byte_order_mark(source, handler);
-    read_part(source, start, context, handler)
+    let ordinary = Ordinary::new(source.as_bytes(), H::INITIAL, const { &starts(H::INITIAL) });
+    Reader::new(source, start, context, Some(ordinary), handler).run()
 }
 
 /// Reads a text statement by statement and skips nothing. Tests compare [`read`] with this
@@ -113,17 +114,6 @@ pub fn read_in<'s>(
 pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> Context<'s> {
     let start = byte_order_mark(source, handler);
     Reader::new(source, start, Context::default(), None, handler).run()
-}
-
-/// Reads the rest of a text from an offset between statements. Returns the context at its end.
-pub(crate) fn read_part<'s, H: Handler<'s>>(
-    source: &'s str,
-    start: usize,
-    context: Context<'s>,
-    handler: &mut H,
-) -> Context<'s> {
-    let ordinary = Ordinary::new(source.as_bytes(), H::INITIAL, const { &starts(H::INITIAL) });
-    Reader::new(source, start, context, Some(ordinary), handler).run()
 }
 
 /// Length of the byte order mark that the text starts with, if any. Reports the mark.

@@ -102,20 +102,6 @@ pub struct Context<'s> {
     scopes: Vec<Scope>,
 }
 
-/// The `.version` and `.target` in force.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Gates {
-    version: Option<(PtxVersion, Span)>,
-    target: Option<(Target, Span)>,
-}
-
-impl Gates {
-    /// The version and the target, without their places.
-    pub(crate) fn values(self) -> (Option<PtxVersion>, Option<Target>) {
-        (self.version.map(|(version, _)| version), self.target.map(|(target, _)| target))
-    }
-}
-
 #[derive(Debug)]
 struct Scope {
     open: u32,
@@ -123,18 +109,6 @@ struct Scope {
 }
 
 impl<'s> Context<'s> {
-    /// The context after a text with this version and target, but without the names that the text
-    /// declares.
-    pub(crate) fn after_gates(gates: Gates) -> Context<'s> {
-        let Gates { version, target } = gates;
-        Context { version, target, ..Context::default() }
-    }
-
-    /// The gates in force here.
-    pub(crate) fn gates(&self) -> Gates {
-        Gates { version: self.version, target: self.target }
-    }
-
     /// Number of open braces.
     pub fn depth(&self) -> usize {
         self.scopes.len()

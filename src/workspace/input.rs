@@ -1,11 +1,10 @@
 //! Chooses the files to read, and reads them.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::fs;
+use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use memmap2::MmapMut;
 use thiserror::Error;
 
 use super::binary;
@@ -15,7 +14,6 @@ use super::kind::FileKind;
 use super::settings::Finder;
 use super::settings::SettingsError;
 use super::walk::{WalkArguments, WalkError, WalkRules, lock};
-use crate::analysis::LARGE;
 use crate::hash::Set;
 use crate::report::{visible, visible_path};
 use crate::source::MAX_LEN;
@@ -68,7 +66,7 @@ impl Input {
         match self {
             Input::Stdin => read_bounded(io::stdin().lock(), 0, MAX_LEN)
                 .map_err(|error| FileError::unnamed("read standard input", &error))?
-                .map(|bytes| Bytes { held: Held::Small(bytes), stamp: None })
+                .map(Bytes::from)
                 .ok_or_else(|| FileError::TooLarge(self.name())),
             Input::File(path) => read_file(path, Access::Named, MAX_LEN),
             Input::Walked(path) => read_file(path, Access::Walked, MAX_LEN),
@@ -79,17 +77,9 @@ impl Input {
 /// The contents of a file.
 #[derive(Debug)]
 pub(crate) struct Bytes {
-    held: Held,
+    held: Vec<u8>,
     /// The stamp of the file before it was read. Standard input has none.
     stamp: Option<Stamp>,
-}
-
-#[derive(Debug)]
-enum Held {
-    Small(Vec<u8>),
-    /// Memory with a copy of the file, because the file's contents could change. The number is the
-    /// length of the copy.
-    Large(MmapMut, usize),
 }
 
 impl Bytes {
@@ -101,7 +91,7 @@ impl Bytes {
 /// Bytes that do not come from a file.
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Bytes {
-        Bytes { held: Held::Small(bytes), stamp: None }
+        Bytes { held: bytes, stamp: None }
     }
 }
 
@@ -109,10 +99,7 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.held {
-            Held::Small(bytes) => bytes,
-            Held::Large(map, len) => &map[..*len],
-        }
+        &self.held
     }
 }
 
@@ -125,36 +112,8 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, FileErr
     if length > limit as u64 {
         return Err(too_large());
     }
-    let large = if length < LARGE as u64 { None } else { read_large(&file, length as usize) };
-    let held = if let Some(held) = large {
-        held
-    } else {
-        if length >= LARGE as u64 {
-            (&file).rewind().map_err(cannot)?;
-        }
-        let bytes = read_bounded(&file, length, limit).map_err(cannot)?;
-        Held::Small(bytes.ok_or_else(too_large)?)
-    };
+    let held = read_bounded(&file, length, limit).map_err(cannot)?.ok_or_else(too_large)?;
     Ok(Bytes { held, stamp: Some(Stamp::of(&data)) })
-}
-
-/// Reads a large file into large memory pages. With pages of 4 KiB, the first touch of
-/// each page takes as long as reading its contents. Returns `None` if that fails.
-fn read_large(mut file: &File, length: usize) -> Option<Held> {
-    // One byte more shows whether the file has grown.
-    let mut map = MmapMut::map_anon(length + 1).ok()?;
-    #[cfg(target_os = "linux")]
-    map.advise(memmap2::Advice::HugePage).ok()?;
-    let mut filled = 0;
-    while filled < map.len() {
-        match file.read(&mut map[filled..]) {
-            Ok(0) => return Some(Held::Large(map, filled)),
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    None
 }
 
 /// Why the files of a run cannot be chosen.

@@ -338,7 +338,6 @@ fn large_modules_are_judged_on_demand() {
     assert_eq!(found(&with(1 << 20)), [(Code::UnwrittenSource, "t")]);
     assert_eq!(found(&with((1 << 20) + 1)), []);
     assert_eq!(found_with(&with((1 << 20) + 1), &every), [(Code::UnwrittenSource, "t")]);
-    // Without the rules, a large module is read in parts.
     let many = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;").repeat(50_000));
     assert!(many.len() > 5 << 20);
     assert_eq!(found(&many), []);

@@ -7,6 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use serde_json::Value;
+use vptx::CheckOptions;
+use vptx::analysis::check_counted;
+
 use super::fixtures::{BAD, DIFFERS, GOOD, LOOSE, NOWHERE, PLAIN, codes, kinds};
 use crate::support::fatbin::zip;
 use crate::support::program::{Folder, ROOT, Run, output_in, start, vptx, vptx_in};
@@ -2104,4 +2108,37 @@ fn empty_folders_have_one_answer() {
         let said = "vptx: no files to read in `.`\n";
         assert_eq!((run.status, &*run.stdout, &*run.stderr), (2, "", said), "{arguments:?}");
     }
+}
+
+/// Above 2,048 findings, the program reads a file again and reports each finding as it is found.
+#[test]
+fn many_findings_are_those_of_the_library() {
+    let folder = Folder::new("check-many");
+    let function = ".func g()\n{\n.reg .b32 a;\nvadd.sat.u32.u32.u32 a, a, 5;\n}\n";
+    let text = format!(".version 8.0\n.target sm_90\n{}}}\n", function.repeat(3000));
+    folder.write("a.ptx", &text);
+    folder.write("small.ptx", GOOD);
+    let (count, law) = check_counted(&text, &CheckOptions::default());
+    assert!(law.len() > 6000);
+    let law: Vec<(String, u64, usize)> = law
+        .iter()
+        .map(|it| (it.code.text().into(), it.span.start.into(), it.fixes.len()))
+        .collect();
+    for subjects in [&["a.ptx"][..], &["small.ptx", "a.ptx"]] {
+        let arguments = [&["check", "--quiet", "--format", "json"], subjects].concat();
+        let run = vptx_in(&folder.0, &arguments, b"");
+        let found = run.stdout.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect(line);
+            let start = line["span"]["start"].as_u64().unwrap();
+            let fixes = line["fixes"].as_array().unwrap().len();
+            (line["code"].as_str().unwrap().to_string(), start, fixes)
+        });
+        assert!(found.eq(law.iter().cloned()), "{subjects:?}");
+    }
+    let summary = vptx_in(&folder.0, &["check", "--statistics", "a.ptx"], b"").transcript();
+    let counted = format!(" in {count} video instructions of 1 file");
+    assert!(summary.contains(&counted), "{summary}");
+    let of_stdin = vptx_in(&folder.0, &["check", "--stdin-filename", "a.ptx"], text.as_bytes());
+    let of_file = vptx_in(&folder.0, &["check", "a.ptx"], b"");
+    assert_eq!(of_file.transcript(), of_stdin.transcript());
 }

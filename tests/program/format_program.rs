@@ -39,8 +39,11 @@ fn files_in_place() {
     assert_eq!(folder.read("deep/b.ptx"), NEAT);
     assert_eq!(folder.read("deep/c.ptx"), WRONG, "left alone");
     assert_eq!(folder.read("deep/d.txt"), UGLY, "not PTX by its name");
+    let modified = || folder.0.join("a.ptx").metadata().unwrap().modified().unwrap();
+    let before = modified();
     let again = vptx_in(&folder.0, &["fmt", "--quiet", "a.ptx", "deep/b.ptx"], b"");
     assert_eq!((again.status, again.stdout, again.stderr), (0, String::new(), String::new()));
+    assert_eq!(modified(), before, "a formatted file is not written");
     // No temporary file stays.
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
 }

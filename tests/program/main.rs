@@ -15,7 +15,6 @@ mod fixtures;
 mod flags;
 mod format_program;
 mod kinds;
-mod large;
 mod lower;
 mod man;
 mod output;

@@ -52,7 +52,7 @@ impl FreshRegisters {
 
     /// Registers whose names occur nowhere in a text.
     pub fn avoiding(source: &str) -> FreshRegisters {
-        if FreshRegisters::usual_are_free(source) {
+        if memchr::memmem::find(source.as_bytes(), PREFIX.as_bytes()).is_none() {
             return FreshRegisters::starting(PREFIX.into());
         }
         // One pass, whatever the number of prefixes taken.
@@ -62,16 +62,6 @@ impl FreshRegisters {
             number += 1;
         }
         FreshRegisters::starting(format!("%vptx{number}_"))
-    }
-
-    /// Registers with the prefix that [`FreshRegisters::avoiding`] tries first.
-    pub(super) fn usual() -> FreshRegisters {
-        FreshRegisters::starting(PREFIX.into())
-    }
-
-    /// Whether the usual names occur nowhere in a text.
-    pub(crate) fn usual_are_free(source: &str) -> bool {
-        memchr::memmem::find(source.as_bytes(), PREFIX.as_bytes()).is_none()
     }
 
     /// Takes another register of a class.

@@ -32,7 +32,7 @@ pub(super) fn word_register(
         }
     }
     let text = operand.value.text(checked.source);
-    if let Some(symbol) = checked.resolve(text) {
+    if let Some(symbol) = checked.context.resolve(text) {
         if let Some(RegisterType::Word(ty)) = symbol.kind.register_type() {
             checked.declared = Some(ty);
             return register(checked, operand);
@@ -72,7 +72,7 @@ pub(in crate::check) fn not_of_halves(
         return;
     }
     let text = operand.value.text(checked.source);
-    if let Some(symbol) = checked.resolve(text) {
+    if let Some(symbol) = checked.context.resolve(text) {
         let written = name == OperandName::D;
         let place = if written { OperandUse::Destination } else { OperandUse::Source };
         let wrong = wrong_symbol(operand.value, text, symbol.kind, place);

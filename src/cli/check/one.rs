@@ -84,7 +84,6 @@ impl Run {
     pub(super) fn check(
         &self,
         input: &Input,
-        alone: bool,
         arguments: &Arguments,
         look: DiffLook,
     ) -> Result<CheckedFile, CommandError> {
@@ -119,7 +118,7 @@ impl Run {
             self.make_fixes(&read, &options, most, arguments, look, &mut checked);
             return Ok(checked);
         }
-        self.find(bytes, options, alone, arguments, &mut checked);
+        self.find(bytes, options, arguments, &mut checked);
         Ok(checked)
     }
 
@@ -144,7 +143,7 @@ impl Run {
             PathBuf::from(file)
         });
         let mut checked = CheckedFile::new(shown, Some(path), &options, denied);
-        self.find(Bytes::from(text), options, false, arguments, &mut checked);
+        self.find(Bytes::from(text), options, arguments, &mut checked);
         // A run makes fixes only in files, not inside binaries.
         checked.fixable = [0, 0];
         Ok(checked)
@@ -167,12 +166,11 @@ impl Run {
         &self,
         bytes: Bytes,
         options: CheckOptions,
-        alone: bool,
         arguments: &Arguments,
         checked: &mut CheckedFile,
     ) {
         let source = decoded(&bytes);
-        match check_up_to(&source, &options, alone, MANY) {
+        match check_up_to(&source, &options, MANY) {
             Some((statements, diagnostics)) => {
                 if arguments.summarizes() {
                     let known = self.known(checked, &source, &diagnostics, arguments);

@@ -45,8 +45,6 @@ impl Run {
     pub(super) fn run(self, arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
         let (inputs, troubles) = self.inputs(arguments);
         let outlet = Outlet::new(arguments, &inputs)?;
-        // Several inputs get a core each, which takes less time in total.
-        let alone = inputs.len() == 1;
         let look = out.diff_look();
         // Binaries are read later, one after the other, while they are reported.
         let is_text = |input: &Input| {
@@ -54,9 +52,8 @@ impl Run {
             arguments.language.is_some() || !binary::is_binary(input, chosen)
         };
         let outcomes = for_each("checked", &inputs, |input| {
-            is_text(input).then(|| {
-                guarded(&input.name(), || self.check(input, alone, arguments, look)).flatten()
-            })
+            is_text(input)
+                .then(|| guarded(&input.name(), || self.check(input, arguments, look)).flatten())
         });
 
         let style = if matches!(outlet, Outlet::File { .. }) { Style::FILE } else { out.style };

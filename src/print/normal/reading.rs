@@ -1,4 +1,4 @@
-//! A text, or a part of one, with the meanings of its names.
+//! A text with the meanings of its names.
 
 use super::NormalOptions;
 use crate::hash::{Map, Set};
@@ -6,7 +6,7 @@ use crate::names::{Names, SymbolId, SymbolKind, Use, labels_of_pragmas};
 use crate::source::Span;
 use crate::syntax::{self, DirectiveKind, StatementKind, Token, Tree};
 
-/// A text, or a part of one, with its names.
+/// A text with its names.
 pub(super) struct Reading<'s> {
     pub(super) tree: Tree<'s>,
     pub(super) names: Names,
@@ -16,18 +16,18 @@ pub(super) struct Reading<'s> {
     /// Debug data that is left out, in order.
     pub(super) dropped: Vec<Span>,
     /// The symbols that debug data names, if debug data is kept. Debug data can name what any
-    /// function declares. `None` stands for a symbol that another part may declare.
-    debugged: Set<Option<SymbolId>>,
+    /// function declares.
+    debugged: Set<SymbolId>,
     /// Names that do not change.
     kept: Set<&'s str>,
-    /// The variables of the module whose names change, and the names that this part does not
+    /// The variables of the module whose names change, and the names that the text does not
     /// declare, in the order of their first use.
     shared: Vec<Shared<'s>>,
 }
 
 struct Shared<'s> {
     name: &'s str,
-    /// Whether this part declares the name.
+    /// Whether the text declares the name.
     is_own: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Reading<'s> {
         let (mut dropped, mut debugged) = (Vec::new(), Set::default());
         if options.keep_debug {
             let debugging = names.uses().iter().filter(|it| it.span().is_in(&names.debug));
-            debugged = debugging.map(Use::symbol).collect();
+            debugged = debugging.filter_map(Use::symbol).collect();
         } else {
             dropped.extend(&names.debug);
             dropped.extend(debug_options(&tree));
@@ -83,15 +83,6 @@ impl<'s> Reading<'s> {
         self.shared = shared;
     }
 
-    /// Whether the text means the same between other parts.
-    pub(super) fn stands_alone(&self) -> bool {
-        let names = &self.names;
-        !names.is_doubtful
-            && names.enumeration.is_none()
-            && names.unended.is_none()
-            && self.debugged.is_empty()
-    }
-
     /// The uses of names outside of the parts that are left out.
     pub(super) fn live(&self) -> impl Iterator<Item = &Use> {
         let mut dropped = Within::new(&self.dropped);
@@ -108,7 +99,7 @@ impl<'s> Reading<'s> {
     /// Whether a symbol keeps its name: others may know the symbol by its name, or the name cannot
     /// be changed.
     pub(super) fn stays(&self, id: SymbolId) -> bool {
-        if self.debugged.contains(&Some(id)) {
+        if self.debugged.contains(&id) {
             return true;
         }
         let symbol = self.names.symbol(id);
@@ -185,8 +176,7 @@ fn debug_options(tree: &Tree<'_>) -> impl Iterator<Item = Span> {
         .map(|pair| pair[0].span().to(pair[1].span()))
 }
 
-/// The names that all parts of a text share.
-#[derive(Default)]
+/// The names that all functions of a text share.
 pub(super) struct Globals<'s> {
     /// Names that do not change.
     kept: Set<&'s str>,
@@ -195,55 +185,18 @@ pub(super) struct Globals<'s> {
 }
 
 impl<'s> Globals<'s> {
-    /// Names the variables of a text in the order of their use. `None` if a name may mean something
-    /// else in a part than in the whole text.
-    pub(super) fn new(parts: &[&Reading<'s>]) -> Option<Globals<'s>> {
-        let mut globals = Globals::default();
-        let mut declared: Map<&str, usize> = Map::default();
-        for (part, at) in parts.iter().zip(0..) {
-            globals.kept.extend(&part.kept);
-            for own in part.shared.iter().filter(|it| it.is_own) {
-                if declared.insert(own.name, at).is_some() {
-                    return None;
-                }
-            }
-        }
+    /// Names the variables of a text in the order of their use. `None` if a name has two meanings.
+    pub(super) fn new(reading: &Reading<'s>) -> Option<Globals<'s>> {
+        let Reading { kept, shared, .. } = reading;
+        let (own, foreign): (Vec<_>, Vec<_>) = shared.iter().partition(|it| it.is_own);
         // Of two declarations of a name, one may be exported.
-        if declared.keys().any(|name| globals.kept.contains(name)) {
+        if own.iter().any(|it| kept.contains(it.name)) {
             return None;
         }
-        let (mut used, mut foreign) = (Vec::new(), Set::default());
-        for (part, at) in parts.iter().zip(0..) {
-            for shared in &part.shared {
-                match declared.get(shared.name) {
-                    Some(declared) if *declared <= at => used.push(shared.name),
-                    Some(_) => return None,
-                    None => {
-                        foreign.insert(shared.name);
-                    }
-                }
-            }
-        }
-        // A name that is not declared before its use may mean the first label, parameter or
-        // variable of this name in any function.
-        let is_in_doubt = |part: &Reading| {
-            part.names.symbols().any(|(_, symbol)| {
-                let name = symbol.name.text(part.text());
-                let stays = symbol.is_global() && part.kept.contains(name);
-                !matches!(symbol.kind, SymbolKind::Register | SymbolKind::Function)
-                    && foreign.contains(name)
-                    && !stays
-            })
-        };
-        if parts.len() > 1 && parts.iter().copied().any(is_in_doubt) {
-            return None;
-        }
-        globals.kept.extend(foreign);
-        for name in used {
-            let count = globals.new.len() as u64 + 1;
-            if !globals.new.contains_key(name) {
-                globals.new.insert(name, globals.free("global_", count));
-            }
+        let mut globals = Globals { kept: kept.clone(), new: Map::default() };
+        globals.kept.extend(foreign.iter().map(|it| it.name));
+        for (own, count) in own.iter().zip(1..) {
+            globals.new.insert(own.name, globals.free("global_", count));
         }
         Some(globals)
     }

@@ -89,11 +89,6 @@ impl<'o> Rewriter<'o> {
         Rewriter { options, forms, on_known, registers: None, hoisted: (None, Words::default()) }
     }
 
-    /// A rewriter for several modules, all under the same gates. No module may use the usual names.
-    pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
-        Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
-    }
-
     pub(crate) fn options(&self) -> &RewriteOptions {
         self.options
     }
