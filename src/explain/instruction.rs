@@ -105,10 +105,9 @@ pub(crate) fn role_text(instruction: &Instruction, role: Role, modifier: Modifie
 /// Breaks a text into lines of at most `width` characters.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    // Blanks at the start stay.
     for word in text.split(' ') {
         let last = lines.len() - 1;
-        if last > 0 || !lines[last].is_empty() {
+        if !lines[last].is_empty() {
             if lines[last].len() + 1 + word.len() > width {
                 // The next lines are indented further.
                 lines.push(word.into());
@@ -327,4 +326,16 @@ fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fm
         writeln!(text, "    {line}")?;
     }
     targets::costs(text, instruction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_as_long_as_they_may_be() {
+        assert_eq!(wrapped("ab  cd ef", 6), ["ab  cd", "ef"]);
+        assert_eq!(wrapped("ab  cd ef", 5), ["ab ", "cd ef"]);
+        assert_eq!(wrapped("abcdefgh i", 4), ["abcdefgh", "i"]);
+    }
 }

@@ -189,7 +189,8 @@ mod tests {
         let [Err(error), Ok(_)] = &found[..] else { panic!("{found:?}") };
         assert!(error.contains("more than 100000 bytes"), "{error}");
         assert_eq!((counts.ptx, counts.failed), (1, 1));
-        let (found, _) = read("Fatbin ptx code:\n====\n", 100);
+        let (found, counts) = read("Fatbin ptx code:\n====\n", 100);
         assert!(matches!(&found[..], [Err(error)] if error.contains("cut off")), "{found:?}");
+        assert_eq!((counts.ptx, counts.failed), (0, 1));
     }
 }

@@ -239,7 +239,6 @@ impl<'s> Layout<'s> {
             && !self.writer.is_empty()
             && (piece.kind == PieceKind::LINE_COMMENT || ends_line || self.line_ends());
         if trailing {
-            self.inline = false;
             // The next item stands below the last line of the comment.
             self.fresh &= !piece.text.contains('\n');
             self.writer.space();

@@ -542,6 +542,7 @@ fn text_that_is_something_else_is_refused() {
 
     let other = parse(MODULE);
     let foreign = instruction(&other, "add");
+    assert_eq!(edits.remove_guard(&foreign), Err(EditsError::OtherTree));
     assert_eq!(edits.remove(at(&other, "add")), Err(EditsError::OtherTree));
     assert_eq!(edits.replace(at(&other, "add"), "ret;"), Err(EditsError::OtherTree));
     assert_eq!(edits.set_guard(&foreign, "@p"), Err(EditsError::OtherTree));

@@ -731,8 +731,10 @@ fn what_is_no_text_is_not_taken_for_one() {
     let flood = b"x".repeat(9).into_iter().chain(b".version 1.0 .target sm_90 ".repeat(200_000));
     assert_eq!(plain_texts(&flood.collect::<Vec<u8>>()), [""; 0]);
     let long = [b"\0", TEXT.repeat(30).as_bytes(), b"\0", TEXT.as_bytes(), b"\0"].concat();
-    let found: Vec<_> = Images::new(&long[..], Limits::default().with_image(100)).collect();
+    let mut images = Images::new(&long[..], Limits::default().with_image(100));
+    let found: Vec<_> = images.by_ref().collect();
     let [first, last] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((images.counts().ptx, images.counts().failed), (1, 1));
     assert!(
         matches!(first, Err(ExtractError::TooLarge { offset: 1, limit: 100, .. })),
         "{first:?}"

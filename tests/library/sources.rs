@@ -864,6 +864,18 @@ fn operands_are_those_of_the_constraints() {
     // An operand may stand at the start.
     let source = "tl.inline_asm_elementwise('${0:x} $1', '=r,r', a)";
     assert_eq!(statements_in(source, host)[0].text, "$0 $1");
+    // What LLVM writes for a word without a number is no operand.
+    let source = "tl.inline_asm_elementwise('$0 $1 ${:comment}', '=r,r', a)";
+    assert_eq!(statements_in(source, host)[0].text, "$0 $1 ");
+    let source = "tl.inline_asm_elementwise('vadd4.u32.u32.u32 $0, $1, $1, $1; \
+                  vadd4.u32.u32.u32 $0, $0, $1, $1;', '=r,r', a)";
+    let check = |source: &str| {
+        let options = CheckOptions::default().with_language(Language::Python);
+        check(source, &options).iter().map(|it| it.code).collect::<Vec<_>>()
+    };
+    assert_eq!(check(source), []);
+    let read_first = source.replacen("$1, $1, $1", "$0, $1, $1", 1);
+    assert_eq!(check(&read_first), [Code::AsmOutputRead]);
     let source = "asm!(\"{} {b} {{{0}}} {c}\", in(reg32) x, b = inout(reg64) y => z, const 7);";
     let asm = &statements_in(source, Language::Rust.host().expect("a host"))[0];
     assert_eq!(asm.text, "%0 %b {%0} %c");

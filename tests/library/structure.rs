@@ -183,6 +183,10 @@ fn only_whole_modules_are_judged_by_their_names() {
         (Code::SecondDeclaration, "t"),
     ];
     assert_eq!(found(&module), expected);
+    // A comment above the statement covers all its lines.
+    let body = body.replace(".reg .b32 t;", "// vptx: ignore[V903]\n.reg .b32\nt;");
+    let module = format!("{HEAD}{}", self::function(&body));
+    assert_eq!(found(&module), expected[..2]);
     // A range does not declare its base, whether of registers or of variables.
     for range in [".global .b32 r<3>;", ".reg .b32 r<3>;"] {
         let text = format!("{HEAD}{range}\n{}", self::function("mov.b32 t, r; mov.b32 d, r1;"));
@@ -540,6 +544,8 @@ fn asm_has_outputs_on_all_paths() {
         assert_eq!(in_asm(text, operands), [], "{text}");
     }
     assert_eq!(in_asm(&format!("{guarded} @p bra E; E: }}"), operands), output);
+    // Where a branch leads is not known.
+    assert_eq!(in_asm(&format!("{guarded} brx.idx %1, T; }}"), operands), []);
     // Several guards may cover all cases; one does not, unless its predicate changes.
     let again = format!("{guarded} @p add.u32 %0, %0, 1; }}");
     assert_eq!(in_asm(&again, operands), output);

@@ -328,6 +328,9 @@ fn bytes_that_are_no_text_are_reported_where_they_are() {
 
 #[test]
 fn explain_knows_codes_names_and_instructions() {
+    let page = vptx(&["explain", "vshl.u32.u32.u32.clamp d.h1, a, b, c;"], "").stdout;
+    let paragraph = "of the result\n\nThe code of ptxas from 13.3 on computes what the manual says";
+    assert!(page.contains(paragraph), "{page}");
     let page = vptx(&["explain", "V112"], "").stdout;
     assert!(page.starts_with("# V112 simd-secondary-operation (error)\n"));
     assert_eq!(vptx(&["explain", "v112"], "").stdout, page);

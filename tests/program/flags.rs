@@ -323,6 +323,9 @@ fn endings_are_shown() {
     assert!(shown.contains("\n[extension]\n\"k.in\" = \"cuda\"\n\n[format]\n"), "{shown}");
     folder.write("vptx.toml", &shown);
     assert_eq!(vptx_in(&folder.0, &["check", "--show-settings"], b"").stdout, shown);
+    // Choices of the command line stand in `[check]`, unless choices for paths would hide them.
+    let ignores = ["check", "--show-settings", "--ignore", "V4"];
+    assert!(!vptx_in(&folder.0, &ignores, b"").stdout.contains("per-path"));
 }
 
 /// Patterns of any kind start from the folder of the settings file, which is named then.

@@ -236,6 +236,11 @@ fn a_module_comes_from_anywhere() {
     assert!(err(&run).starts_with("vptx: ptxas gets all modules unchanged: "), "{}", err(&run));
     let run = place.run(&["-optf", "none", "a.ptx"]);
     assert!(err(&run).contains("the options file `none`: no such file"), "{}", err(&run));
+    let run = place.run(&["-optf", "real", "a.ptx"]);
+    assert!(err(&run).contains("the options file `real`: "), "{}", err(&run));
+    let run = place.run(&["-optf", "/dev/null", "a.ptx"]);
+    let why = "the options file `/dev/null`: it is not a regular file";
+    assert!(err(&run).contains(why), "{}", err(&run));
 
     place.program("real/ptxas", "printf %s \"$3\" > \"$(dirname \"$0\")/text\"");
     assert!(place.run(&["-v", "-ias", MODULE]).status.success());

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::Path;
 
 use thiserror::Error;
@@ -215,11 +214,7 @@ fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, OptionsFileEr
         if *files > MANY {
             return Err(cannot("there are too many options files"));
         }
-        let data = fs::metadata(path).map_err(|error| cannot(&reason(&error)))?;
         // ptxas could not read the same text from a pipe again.
-        if !data.is_file() {
-            return Err(cannot("it is not a regular file"));
-        }
         let text = read_text(path, Access::Regular).map_err(|error| cannot(&reason(&error)))?.0;
         words.extend(split(&text).ok_or_else(|| {
             cannot("it has escapes, control characters or an open quotation mark")
