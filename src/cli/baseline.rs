@@ -105,8 +105,11 @@ fn is_within(path: &str, holds: impl FnMut(&str) -> bool) -> bool {
 /// All different pairs of a code and the text of its line, and for each finding the
 /// index of its pair. Work on the text of a line is then done once for each code, not
 /// for each finding. Lines can be long and have many findings.
-fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)>, Vec<usize>) {
-    let index = LineIndex::new(source);
+fn keys<'s>(
+    source: &'s str,
+    index: &LineIndex,
+    diagnostics: &[Diagnostic],
+) -> (Vec<(Code, &'s str)>, Vec<usize>) {
     let mut keys = Vec::new();
     let mut by_text = Map::default();
     let mut by_line = Map::default();
@@ -147,13 +150,14 @@ impl Baseline {
         &mut self,
         path: Option<&Path>,
         source: &str,
+        index: &LineIndex,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         // Text from a pipe has no path to recognise it by later.
         let Some(path) = path.filter(|_| !diagnostics.is_empty()) else {
             return;
         };
-        let (keys, of_each) = self.keys(path, source, diagnostics);
+        let (keys, of_each) = self.keys(path, source, index, diagnostics);
         let mut met: Vec<usize> = keys.iter().map(|key| count(&self.met, key)).collect();
         let mut known = self.known_of(&keys, &of_each, &mut met).into_iter();
         diagnostics.retain(|_| known.next() != Some(true));
@@ -168,7 +172,7 @@ impl Baseline {
         diagnostics: &[Diagnostic],
     ) -> Vec<bool> {
         let Some(path) = path.filter(|_| !diagnostics.is_empty()) else { return Vec::new() };
-        let (keys, of_each) = self.keys(path, source, diagnostics);
+        let (keys, of_each) = self.keys(path, source, &LineIndex::new(source), diagnostics);
         self.known_of(&keys, &of_each, &mut vec![0; keys.len()])
     }
 
@@ -177,10 +181,11 @@ impl Baseline {
         &self,
         path: &Path,
         source: &str,
+        index: &LineIndex,
         diagnostics: &[Diagnostic],
     ) -> (Vec<Key>, Vec<usize>) {
         let path = self.name(path);
-        let (keys, of_each) = keys(source, diagnostics);
+        let (keys, of_each) = keys(source, index, diagnostics);
         let key = |(code, line): (Code, &str)| (path.clone(), code.text().into(), line.into());
         (keys.into_iter().map(key).collect(), of_each)
     }
@@ -306,7 +311,7 @@ mod tests {
     fn a_line_of_many_findings_is_copied_once() {
         let bytes = |text: &str| {
             let diagnostics = findings(text);
-            let (keys, of_each) = keys(text, &diagnostics);
+            let (keys, of_each) = keys(text, &LineIndex::new(text), &diagnostics);
             assert_eq!(of_each.len(), diagnostics.len());
             for (diagnostic, at) in diagnostics.iter().zip(&of_each) {
                 assert_eq!(keys[*at].0, diagnostic.code);
@@ -344,7 +349,7 @@ mod tests {
         baseline.known.insert(first.clone(), 1);
         baseline.known.insert(second.clone(), 1);
         let mut left = found.clone();
-        baseline.take(Some(&path), text, &mut left);
+        baseline.take(Some(&path), text, &LineIndex::new(text), &mut left);
         // Equal lines share one identity, which the baseline has once: only the first finding is
         // known.
         assert_eq!(left, [found[1].clone(), found[3].clone()]);

@@ -21,7 +21,7 @@ use crate::diagnostic::Docs;
 use crate::evaluation::{Evaluation, Record, Registers, words};
 use crate::explain;
 use crate::ir::Program;
-use crate::report::{FileReport, Format, Reporter, Style, visible};
+use crate::report::{FileReport, Format, Reporter, Style, TextFacts, visible};
 use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::{Instruction, Semantics};
 
@@ -214,7 +214,8 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> Result<Instruction, T
 /// Findings for people.
 pub(super) fn human(style: &Style, file: &FileReport<'_>) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    Reporter::new(Format::Human, *style, Docs::default()).file(&mut text, file)?;
+    let facts = TextFacts::new(file.source);
+    Reporter::new(Format::Human, *style, Docs::default()).file(&mut text, file, &facts)?;
     Ok(text)
 }
 

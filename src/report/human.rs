@@ -8,8 +8,8 @@ use miette::{
     SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
 };
 
-use super::FileReport;
 use super::visible::{is_hidden, visible, visible_lines, visible_path};
+use super::{FileReport, TextFacts};
 use crate::diagnostic::{Applicability, Diagnostic, Label};
 use crate::source::{LineIndex, Span};
 
@@ -49,10 +49,10 @@ pub(super) fn write(
     out: &mut impl Write,
     style: &Style,
     file: &FileReport<'_>,
-    index: &LineIndex,
+    TextFacts { index, printable: shown }: &TextFacts,
 ) -> io::Result<()> {
     let handler = style.handler();
-    let display = printable(file.source);
+    let display = shown.get_or_init(|| printable(file.source));
     let path = visible_path(file.path);
     let text = Excerpts { path: &path, text: display.as_deref().unwrap_or(file.source), index };
     let mut drawn = String::new();

@@ -9,6 +9,7 @@ mod sarif;
 pub mod tree;
 mod visible;
 
+use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -56,6 +57,19 @@ pub struct FileReport<'a> {
     pub source: &'a str,
     /// The findings, in the order of the text.
     pub diagnostics: &'a [Diagnostic],
+}
+
+/// What reports need to know of a text. Reports of more findings in the same text share it.
+pub(crate) struct TextFacts {
+    pub(crate) index: LineIndex,
+    /// The text for a terminal, if it differs, once a report needs it.
+    printable: OnceCell<Option<String>>,
+}
+
+impl TextFacts {
+    pub(crate) fn new(source: &str) -> TextFacts {
+        TextFacts { index: LineIndex::new(source), printable: OnceCell::new() }
+    }
 }
 
 /// The numbers of findings.
@@ -137,16 +151,21 @@ impl Reporter {
     ///
     /// # Errors
     /// An error in writing.
-    pub(crate) fn file(&mut self, out: &mut impl Write, file: &FileReport<'_>) -> io::Result<()> {
-        let index = LineIndex::new(file.source);
+    pub(crate) fn file(
+        &mut self,
+        out: &mut impl Write,
+        file: &FileReport<'_>,
+        facts: &TextFacts,
+    ) -> io::Result<()> {
+        let index = &facts.index;
         match &mut self.writer {
-            Writer::Human(style) => human::write(out, style, file, &index),
-            Writer::Concise => concise(out, file, &index),
-            Writer::Json(docs) => json::write(out, file, &index, docs),
-            Writer::Sarif(sarif) => sarif.file(out, file, &index),
-            Writer::Github => github::write(out, file, &index),
-            Writer::Junit(junit) => junit.file(out, file, &index, &self.fails),
-            Writer::Gitlab(gitlab) => gitlab.file(out, file, &index),
+            Writer::Human(style) => human::write(out, style, file, facts),
+            Writer::Concise => concise(out, file, index),
+            Writer::Json(docs) => json::write(out, file, index, docs),
+            Writer::Sarif(sarif) => sarif.file(out, file, index),
+            Writer::Github => github::write(out, file, index),
+            Writer::Junit(junit) => junit.file(out, file, index, &self.fails),
+            Writer::Gitlab(gitlab) => gitlab.file(out, file, index),
         }
     }
 

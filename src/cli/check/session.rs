@@ -16,7 +16,7 @@ use crate::cli::progress::for_each;
 use crate::cli::{FAILED, FOUND, Output, errors, trouble};
 use crate::diagnostic::{Code, Diagnostic, Docs, Severity, counted};
 use crate::hash::Set;
-use crate::report::{FileReport, Format, Reporter, Style};
+use crate::report::{FileReport, Format, Reporter, Style, TextFacts};
 use crate::workspace::binary;
 use crate::workspace::bug::guarded;
 use crate::workspace::input::Input;
@@ -123,13 +123,14 @@ impl<E: Write> Session<'_, E> {
         });
         let found = mem::take(&mut checked.diagnostics);
         let source = checked.source.text();
-        let mut is_clean = !self.report_found(&checked, &source, found)?;
+        let facts = TextFacts::new(&source);
+        let mut is_clean = !self.report_found(&checked, &source, &facts, found)?;
         if let Some(options) = &checked.many {
             let mut written = Ok(());
             let count = check_in_order(&source, options, &mut |found| {
                 if written.is_ok() {
                     written = self
-                        .report_found(&checked, &source, found)
+                        .report_found(&checked, &source, &facts, found)
                         .map(|is_any| is_clean &= !is_any);
                 }
             });
@@ -150,10 +151,11 @@ impl<E: Write> Session<'_, E> {
         &mut self,
         checked: &CheckedFile,
         source: &str,
+        facts: &TextFacts,
         mut found: Vec<Diagnostic>,
     ) -> io::Result<bool> {
         if let Some(baseline) = &mut self.run.baseline {
-            baseline.take(checked.path.as_deref(), source, &mut found);
+            baseline.take(checked.path.as_deref(), source, &facts.index, &mut found);
             if self.arguments.update_baseline && checked.path.is_some() {
                 found.clear();
             }
@@ -164,7 +166,7 @@ impl<E: Write> Session<'_, E> {
         }
         let mut text = Vec::new();
         let file = FileReport { path: &checked.name, source, diagnostics: &found };
-        self.reporter.file(&mut text, &file)?;
+        self.reporter.file(&mut text, &file, facts)?;
         // The stream is line-buffered. This text goes out in one piece.
         self.outlet.write(&text, self.out, &mut self.errors)?;
         Ok(true)
