@@ -55,7 +55,7 @@ use crate::syntax::lexer::line_end;
 use crate::syntax::listing::is_listing;
 use crate::syntax::{
     Context, Handler, Problem, ProblemKind, Token, TokenKind, WantedStatement, lexer,
-    parse_instruction, read, read_plainly, statement_tokens,
+    parse_instruction, read, read_in, read_plainly, statement_tokens,
 };
 use crate::video::Instruction;
 
@@ -209,6 +209,44 @@ pub(crate) fn read_module<'s>(
     let errors = diagnostics.iter().filter(is_error).cloned().collect();
     select(source, preview.is_marked, options, &mut diagnostics);
     (Module { source, version, target, statements, errors }, diagnostics)
+}
+
+/// Texts of at least this many bytes are large: to read them takes more than some milliseconds.
+const LARGE: usize = 1 << 20;
+
+/// The usual end of a function.
+const END: &[u8] = b"\n}";
+
+/// The function around a place of a large text as a module, and the offset where it starts. All
+/// others are assumed to have no errors, and no names that this one uses. A small text is read as a
+/// whole.
+pub(crate) fn parse_near<'s>(
+    source: &'s str,
+    place: Span,
+    options: &CheckOptions,
+) -> (u32, Module<'s>) {
+    let bytes = source.as_bytes();
+    let after = |from: usize| Some(from + memchr::memmem::find(&bytes[from..], END)? + END.len());
+    let (Some(head), false) = (after(0), source.len() < LARGE || unreadable(source).is_some())
+    else {
+        return (0, read_module(source, options).0);
+    };
+    let mut ignored = |_| {};
+    let mut checker = Checker::new(source, options, KnownFacts::default(), &mut ignored);
+    let Context { version, target, .. } = read(&source[..head], &mut checker);
+    let before = memchr::memmem::rfind(&bytes[..place.start as usize], END);
+    let start = before.map_or(0, |at| at + END.len());
+    let text = &source[start..after(place.end as usize).unwrap_or(source.len())];
+    let mut context = Context::default();
+    if start > 0 {
+        (context.version, context.target) = (version, target);
+    }
+    let mut statements = Vec::new();
+    let sink = &mut |statement| statements.push(statement);
+    let mut checker = Checker::new(text, options, KnownFacts::default(), sink);
+    read_in(text, context, &mut checker);
+    let (version, target) = (version.map(|it| it.0), target.map(|it| it.0));
+    (start as u32, Module { source: text, version, target, statements, errors: Vec::new() })
 }
 
 /// Keeps the findings that the options ask for and no comment suppresses. Only a marked

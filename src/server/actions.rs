@@ -1,6 +1,6 @@
 //! Fixes and rewritings that a client can make.
 
-use super::statements::{module, target};
+use super::statements::{Near, target};
 use crate::analysis::{fix, ignoring};
 use crate::backend::ptx::{Outcome, RewriteOptions, rewrite};
 use crate::check::{CheckOptions, Language};
@@ -133,19 +133,22 @@ pub(super) fn rewriting(
     options: &CheckOptions,
     offset: u32,
 ) -> Option<Action<'static>> {
-    let mut module = module(source);
-    module.statements.retain(|statement| statement.span.touches(offset));
+    let Near { start, mut module } = Near::read(source, Span::at(offset));
+    let own = offset - start;
+    module.statements.retain(|statement| statement.span.touches(own));
     let target = target(options, module.target());
     let rewriting =
         RewriteOptions::default().with_target(Some(target)).with_all(true).with_regions(false);
     let rewritten = rewrite(&module, &rewriting).ok()?;
     // Between two instructions, the second one is meant.
-    let change = rewritten.changes.iter().rfind(|change| change.span.touches(offset))?;
+    let change = rewritten.changes.iter().rfind(|change| change.span.touches(own))?;
     let Outcome::Rewritten(_) = change.outcome else { return None };
     let edit = rewritten.edits().iter().find(|edit| edit.span == change.span)?.clone();
     let costs = change.cost.map_or_else(String::new, |cost| {
         format!(" ({} → {} machine instructions on {target})", cost.ptxas, cost.rewritten)
     });
     let title = format!("Rewrite as ordinary PTX{costs}");
-    Some(Action { title, purpose: Purpose::Rewrite, found: None, edits: vec![edit] })
+    let span = Span::new(edit.span.start + start, edit.span.end + start);
+    let edits = vec![Edit { span, ..edit }];
+    Some(Action { title, purpose: Purpose::Rewrite, found: None, edits })
 }

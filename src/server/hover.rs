@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::place;
-use super::statements::{self, FoundInstruction};
+use super::statements::{self, FoundInstruction, Near};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::Code;
 use crate::embed::Asm;
@@ -181,7 +181,7 @@ fn mnemonic(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> 
     let span = word(source, offset, |c| c.is_ascii_alphanumeric())?;
     let mnemonic = Mnemonic::from_text(span.text(source))?;
     let own = match options.language {
-        Language::Ptx => statements::module(source).target,
+        Language::Ptx => Near::read(source, Span::at(offset)).module.target,
         _ => None,
     };
     let target = statements::target(options, own);

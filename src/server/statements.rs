@@ -1,6 +1,6 @@
 //! The video instruction at a place of a text, in PTX or in an `asm` statement.
 
-use crate::analysis::read_module;
+use crate::analysis::{parse_near, read_module};
 use crate::check::CheckOptions;
 use crate::embed::{self, Asm, Host};
 use crate::isa::Target;
@@ -8,9 +8,24 @@ use crate::module::{Module, OperandSpans, StatementSpans, VideoStatement};
 use crate::source::Span;
 use crate::video::Instruction;
 
-/// The module in a text of PTX, whatever its findings.
-pub(super) fn module(source: &str) -> Module<'_> {
-    read_module(source, &CheckOptions::errors_only()).0
+/// The video instructions around a place of PTX.
+#[derive(Debug)]
+pub(super) struct Near<'s> {
+    /// The offset in the text where `module` starts.
+    pub(super) start: u32,
+    pub(super) module: Module<'s>,
+}
+
+impl<'s> Near<'s> {
+    pub(super) fn read(source: &'s str, place: Span) -> Near<'s> {
+        let (start, module) = parse_near(source, place, &CheckOptions::errors_only());
+        Near { start, module }
+    }
+
+    fn found(&self, statement: &VideoStatement) -> Option<FoundInstruction> {
+        let map = |span: Span| span.shifted(self.start);
+        FoundInstruction::new(statement, self.module.source, self.module.target, map)
+    }
 }
 
 /// A legal video instruction, with the places of its parts in the source.
@@ -44,11 +59,11 @@ impl FoundInstruction {
 
 /// The instruction at an offset of PTX.
 fn in_module(source: &str, offset: u32) -> Option<FoundInstruction> {
-    let module = module(source);
-    let list = module.statements();
-    let next = list.partition_point(|it| it.span.end < offset);
-    let first = list.get(next).filter(|it| it.span.start <= offset)?;
-    FoundInstruction::new(first, source, module.target, |span| span)
+    let near = Near::read(source, Span::at(offset));
+    let own = offset - near.start;
+    let list = near.module.statements();
+    let next = list.partition_point(|it| it.span.end < own);
+    near.found(list.get(next).filter(|it| it.span.start <= own)?)
 }
 
 /// The `asm` statement at an offset of a source.
@@ -59,7 +74,7 @@ pub(super) fn asm_at(source: &str, host: Host, offset: u32) -> Option<Asm<'_>> {
 
 /// The video instructions of an `asm` statement.
 pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
-    module(&asm.text).into_statements()
+    read_module(&asm.text, &CheckOptions::errors_only()).0.into_statements()
 }
 
 /// The instruction of an `asm` statement that stands at an offset of the source. Its spans are
@@ -76,10 +91,9 @@ pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Fo
     let is_inside = |span: Span| part.start <= span.end && span.end <= part.end;
     match options.language.host() {
         None => {
-            let module = module(source);
-            let inside = module.statements().iter().filter(|it| is_inside(it.span));
-            let found = |it| FoundInstruction::new(it, source, module.target, |span| span);
-            inside.filter_map(found).collect()
+            let near = Near::read(source, part);
+            let found = near.module.statements().iter().filter_map(|it| near.found(it));
+            found.filter(|it| is_inside(it.statement.span)).collect()
         }
         Some(host) => {
             let mut found = Vec::new();

@@ -183,3 +183,31 @@ fn edits_leave_the_state_of_a_fresh_start() {
         }
     }
 }
+
+/// In a large text, only the functions around a place are read for a hover.
+#[test]
+fn a_hover_in_a_large_text_is_that_in_a_small_one() {
+    let function = |name: &str| {
+        let body = ".reg .b32 %r<4>;\nvmin4.s32.s32.s32 %r1, %r2, %r3, %r1;\n{\nret;\n}\n";
+        format!(".func {name}()\n{{\n{body}}}\n")
+    };
+    let hover = |text: &str, name: &str| {
+        let at = text.find(&format!("{name}()")).expect("the function");
+        let at = at + text[at..].find("vmin4").expect("the instruction");
+        let place = json!({ "textDocument": { "uri": URI }, "position": position(text, at) });
+        let found = ask(&mut opened(text), "textDocument/hover", place).unwrap();
+        found["contents"]["value"].as_str().expect("a page").to_string()
+    };
+    let head = ".version 8.0\n.target sm_75\n";
+    let small = format!("{head}{}{}{}", function("f"), function("g"), function("h"));
+    let many = function("f").repeat((1 << 20) / function("f").len() + 1);
+    let large = format!("{head}{}{}{many}{}", function("e"), function("g"), function("h"));
+    let of_small = hover(&small, "g");
+    assert!(of_small.contains("sm_75"), "{of_small}");
+    for name in ["e", "g", "h"] {
+        assert_eq!(hover(&large, name), of_small, "{name}");
+    }
+    // The last `.target` before a place is in force.
+    let other = small.replace(".func h", ".target sm_90\n.func h");
+    assert!(hover(&other, "h").contains("sm_90"));
+}
