@@ -211,7 +211,7 @@ pub(crate) fn read_module<'s>(
     (Module { source, version, target, statements, errors }, diagnostics)
 }
 
-/// Texts of at least this many bytes are large: to read them takes more than some milliseconds.
+/// Texts of at least this many bytes are not read as a whole for one place.
 const LARGE: usize = 1 << 20;
 
 /// The usual end of a function.
