@@ -225,27 +225,25 @@ pub(crate) fn parse_near<'s>(
     place: Span,
     options: &CheckOptions,
 ) -> (u32, Module<'s>) {
+    if source.len() < LARGE || unreadable(source).is_some() {
+        return (0, read_module(source, options).0);
+    }
     let bytes = source.as_bytes();
     let after = |from: usize| Some(from + memchr::memmem::find(&bytes[from..], END)? + END.len());
-    let (Some(head), false) = (after(0), source.len() < LARGE || unreadable(source).is_some())
-    else {
-        return (0, read_module(source, options).0);
-    };
-    let mut ignored = |_| {};
-    let mut checker = Checker::new(source, options, KnownFacts::default(), &mut ignored);
-    let Context { version, target, .. } = read(&source[..head], &mut checker);
     let before = memchr::memmem::rfind(&bytes[..place.start as usize], END);
     let start = before.map_or(0, |at| at + END.len());
     let text = &source[start..after(place.end as usize).unwrap_or(source.len())];
     let mut context = Context::default();
     if start > 0 {
-        (context.version, context.target) = (version, target);
+        let mut ignored = |_| {};
+        let mut checker = Checker::new(source, options, KnownFacts::default(), &mut ignored);
+        let head = read(&source[..after(0).unwrap_or(start)], &mut checker);
+        (context.version, context.target) = (head.version, head.target);
     }
     let mut statements = Vec::new();
     let sink = &mut |statement| statements.push(statement);
     let mut checker = Checker::new(text, options, KnownFacts::default(), sink);
-    read_in(text, context, &mut checker);
-    let (version, target) = (version.map(|it| it.0), target.map(|it| it.0));
+    let (version, target) = read_in(text, context, &mut checker).in_force();
     (start as u32, Module { source: text, version, target, statements, errors: Vec::new() })
 }
 
@@ -296,7 +294,7 @@ fn visit_by(
     checker.end();
     let Checker { mut diagnostics, is_full, .. } = checker;
     sort(&mut diagnostics);
-    let (version, target) = (context.version.map(|it| it.0), context.target.map(|it| it.0));
+    let (version, target) = context.in_force();
     (!is_full).then_some((diagnostics, version, target))
 }
 
@@ -458,8 +456,9 @@ impl<'s, 'o> Checker<'s, 'o> {
         statement: &WantedStatement<'_>,
         context: &Context<'s>,
     ) -> (Span, Option<Instruction>, DeclaredTypes) {
-        self.version = context.version.map(|(version, _)| version);
-        self.aim(context.target.map(|(target, _)| target));
+        let (version, target) = context.in_force();
+        self.version = version;
+        self.aim(target);
         let first = statement.tokens[0].span();
         let last = statement.tokens[statement.tokens.len() - 1].span();
         let span = first.to(last);

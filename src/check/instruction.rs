@@ -46,8 +46,8 @@ impl Checked<'_, '_> {
     }
 }
 
-/// Checks a statement. Returns the instruction only if the statement has no errors, and the declared
-/// types of its registers.
+/// Checks a statement. Returns the instruction if the statement has no errors, and in any case the
+/// declared types of its registers.
 pub(crate) fn check(
     source: &str,
     statement: &WantedStatement<'_>,

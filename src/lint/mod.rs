@@ -43,7 +43,7 @@ mod unused_register;
 mod unused_third_source;
 mod unwritten_source;
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use crate::backend::ptx::{BlockWriter, Sequence};
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
@@ -135,14 +135,14 @@ pub(crate) struct Memo<'s> {
     source: &'s str,
     known: KnownFacts,
     /// The facts of the current instruction, after a rule has asked for them.
-    current: Option<Arc<Facts>>,
+    current: Option<Rc<Facts>>,
     blocks: Option<BlockWriter>,
 }
 
 /// Facts about forms, in any text.
 #[derive(Default)]
 pub(crate) struct KnownFacts {
-    facts: Map<Operation, Arc<Facts>>,
+    facts: Map<Operation, Rc<Facts>>,
 }
 
 impl<'s> Memo<'s> {
@@ -170,8 +170,8 @@ impl<'s> Memo<'s> {
         if self.current.is_none() {
             let form = facts::form(instruction);
             let known = self.known.facts.entry(form);
-            let facts = known.or_insert_with_key(|form| Arc::new(Facts::new(form.clone())));
-            self.current = Some(Arc::clone(facts));
+            let facts = known.or_insert_with_key(|form| Rc::new(Facts::new(form.clone())));
+            self.current = Some(Rc::clone(facts));
         }
         self.current.as_deref()
     }

@@ -26,7 +26,12 @@ pub(super) fn edits(
     is_marked: bool,
 ) -> Result<Vec<Edit>, Vec<Diagnostic>> {
     let mut found = Spellings::default();
-    let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
+    let rules = if is_marked {
+        RuleSet::ALL
+    } else {
+        SPELLINGS.iter().fold(RuleSet::ERRORS, |rules, &code| rules.with(code))
+    };
+    let options = CheckOptions::default().with_rules(rules);
     let (diagnostics, ..) =
         visit(source, &options, &mut |statement| found.add(source, &statement, explicit));
     if !is_marked {
@@ -55,11 +60,6 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
     kept.sort_unstable();
     edits.retain(|edit| !edit.span.is_in(&kept));
     edits
-}
-
-fn options() -> CheckOptions {
-    let rules = SPELLINGS.iter().fold(RuleSet::ERRORS, |rules, &code| rules.with(code));
-    CheckOptions::default().with_rules(rules)
 }
 
 /// The spellings found on the way through a text.

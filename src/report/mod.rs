@@ -59,10 +59,10 @@ pub struct FileReport<'a> {
     pub diagnostics: &'a [Diagnostic],
 }
 
-/// What reports need to know of a text. Reports of more findings in the same text share it.
+/// Facts about a text, which all reports about it share.
 pub(crate) struct TextFacts {
     pub(crate) index: LineIndex,
-    /// The text for a terminal, if it differs, once a report needs it.
+    /// The text as a terminal may show it, if that differs. Empty until a report needs it.
     printable: OnceCell<Option<String>>,
 }
 

@@ -109,6 +109,11 @@ struct Scope {
 }
 
 impl<'s> Context<'s> {
+    /// The `.version` and the `.target` in force, without their places.
+    pub(crate) fn in_force(&self) -> (Option<PtxVersion>, Option<Target>) {
+        (self.version.map(|(version, _)| version), self.target.map(|(target, _)| target))
+    }
+
     /// Number of open braces.
     pub fn depth(&self) -> usize {
         self.scopes.len()
