@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::table::Align::{Left, Right};
-use super::{FAILED, FOUND, Output, errors, json_line, plain_output, table, trouble};
+use super::{FAILED, FOUND, Output, errors, json_line, table, trouble};
 use crate::diagnostic::counted;
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
@@ -238,9 +238,8 @@ impl Run<'_> {
                 return Ok(FAILED);
             }
             (_, Some(text)) => {
-                let mut stdout = plain_output();
-                stdout.write_all(&text)?;
-                stdout.flush()?;
+                self.out.stream.write_all(&text)?;
+                self.out.stream.flush()?;
             }
             (_, None) => {
                 trouble(&format!(

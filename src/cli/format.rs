@@ -13,7 +13,7 @@ use super::error::Trouble;
 use super::eval::human;
 use super::inputs::{Inputs, Wanted};
 use super::normalize::{self, Kept};
-use super::{Output, errors, plain_output};
+use super::{Output, errors};
 use crate::cli::error::CommandError;
 use crate::diagnostic::{Diagnostic, counted_each};
 use crate::print::{FormatError, FormatOptions, format_edits, format_to_bytes};
@@ -159,16 +159,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
         match outcome {
             Ok(FormattedFile::Same(text)) => {
                 same += 1;
-                // The text bypasses the stream, which may drop escapes.
-                plain_output().write_all(text.as_deref().unwrap_or_default())?;
+                out.stream.write_all(text.as_deref().unwrap_or_default())?;
             }
             Ok(FormattedFile::Changed(text)) => {
                 changed += 1;
-                if arguments.diff {
-                    out.write_diff(&text)?;
-                } else {
-                    plain_output().write_all(&text)?;
-                }
+                out.stream.write_all(&text)?;
                 if arguments.check && !arguments.diff && !arguments.quiet {
                     writeln!(out.stream, "would format {}", visible_path(arguments.shown(input)))?;
                 }

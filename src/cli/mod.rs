@@ -213,10 +213,13 @@ pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
             _ => AutoStream::choice(&io::stdout()),
         },
     };
+    let color = !matches!(choice, ColorChoice::Never);
+    // Without colours, nothing is to be dropped: an escape is part of a text that must not change.
+    let choice = if color { choice } else { ColorChoice::AlwaysAnsi };
     let mut out = Output {
         stream: Stream::new(AutoStream::new(io::stdout().lock(), choice)),
         style: Style {
-            color: !matches!(choice, ColorChoice::Never),
+            color,
             // Files and pipes get UTF-8.
             unicode: supports_unicode::on(supports_unicode::Stream::Stdout),
             width: width(),
@@ -226,7 +229,7 @@ pub fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => format::run(&arguments, &mut out),
         Command::Diff(arguments) => diff::run(&arguments, &mut out),
-        Command::Tree(arguments) => tree::run(&arguments),
+        Command::Tree(arguments) => tree::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Rewrite(arguments) => rewrite::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
@@ -356,11 +359,6 @@ impl<W: Write> Write for Stream<W> {
     }
 }
 
-/// Standard output for texts. It drops no escapes.
-fn plain_output() -> Stream<io::StdoutLock<'static>> {
-    Stream::new(io::stdout().lock())
-}
-
 /// Writes a record of JSON, and a line break.
 fn json_line(record: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     serde_json::to_writer(&mut *out, record)?;
@@ -380,15 +378,6 @@ impl Output {
             () if io::stdout().is_terminal() => DiffLook::Plain,
             () => DiffLook::Exact,
         }
-    }
-
-    /// Where diffs and fixed texts are written. They bypass the stream if it may drop escapes.
-    fn diffs(&mut self) -> Box<dyn Write + '_> {
-        if self.style.color { Box::new(&mut self.stream) } else { Box::new(plain_output()) }
-    }
-
-    fn write_diff(&mut self, diff: &[u8]) -> io::Result<()> {
-        self.diffs().write_all(diff)
     }
 }
 

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::error::Trouble;
 use super::eval::human;
 use super::format::Arguments;
-use super::{FOUND, Output, errors, plain_output};
+use super::{FOUND, Output, errors};
 use crate::print::{NormalOptions, normalize};
 use crate::report::{FileReport, visible_path};
 use crate::source::decoded;
@@ -53,10 +53,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
     };
     match normalize(source, &options) {
         Ok(text) => {
-            // The text bypasses the stream, which may drop escapes.
-            let mut out = plain_output();
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
+            out.stream.write_all(text.as_bytes())?;
+            out.stream.flush()?;
             Ok(0)
         }
         Err(error) => {

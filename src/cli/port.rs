@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::error::Trouble;
 use super::eval::one_semantics;
 use super::inputs::{Inputs, Wanted};
-use super::{Output, by_count, errors, plain_output};
+use super::{Output, by_count, errors};
 use crate::analysis::{is_wide_without_ptx, unreadable};
 use crate::backend::c::Header;
 use crate::check::Language;
@@ -329,11 +329,11 @@ fn finish(
 ) -> io::Result<Result<(), FileError>> {
     let is_dry = arguments.check || arguments.diff;
     match &source.path {
-        None if !is_dry => plain_output().write_all(&source.new_text())?,
+        None if !is_dry => out.stream.write_all(&source.new_text())?,
         _ if !source.is_changed() => {}
         _ if arguments.diff => {
             let text = diff(input.shown(), &source.bytes, &source.new_text(), out.diff_look());
-            out.write_diff(&text)?;
+            out.stream.write_all(&text)?;
         }
         _ if arguments.check && !arguments.quiet => {
             writeln!(out.stream, "would port {}", input.name())?;
@@ -390,7 +390,7 @@ impl HeaderFile {
         if arguments.diff {
             let old = self.old.as_ref().map_or("", |(old, _)| old);
             let text = diff(path, old.as_bytes(), self.new.as_bytes(), out.diff_look());
-            return out.write_diff(&text);
+            return out.stream.write_all(&text);
         }
         if !arguments.quiet {
             writeln!(out.stream, "would write {}", visible_path(path))?;

@@ -16,7 +16,7 @@ use super::eval::{self, human, one_semantics};
 use super::outputs::{
     self, Destination, New, Wanted, as_instruction, ptx_bytes, put, put_in_place, write_one,
 };
-use super::{FOUND, Output, errors, plain_output, trouble};
+use super::{FOUND, Output, errors, trouble};
 use crate::analysis::read_module;
 use crate::backend::ptx::{
     self, Cost, Decision, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter, Visited,
@@ -182,16 +182,15 @@ fn file(
             return Ok(status);
         }
         let text: Vec<&[u8]> = new.pieces().collect();
-        out.write_diff(&diff(input.shown(), &bytes, &text.concat(), out.diff_look()))?;
+        let text = diff(input.shown(), &bytes, &text.concat(), out.diff_look());
+        out.stream.write_all(&text)?;
         return Ok(FOUND);
     }
     match destination {
         Destination::Stdout => {
-            // The text bypasses the stream, which may drop escapes. Bytes that are not UTF-8 stay
-            // unchanged.
-            let mut stdout = plain_output();
-            new.write(&mut stdout)?;
-            stdout.flush()?;
+            // Bytes that are not UTF-8 stay unchanged.
+            new.write(&mut out.stream)?;
+            out.stream.flush()?;
         }
         Destination::File(path) => put(path, &new)?,
         Destination::InPlace(_) if !diagnostics.is_empty() => {

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::error::Trouble;
 use super::outputs::ptx_bytes;
-use super::{FOUND, plain_output};
+use super::{FOUND, Output};
 use crate::flow::Flow;
 use crate::names::Names;
 use crate::report::{tree, visible, visible_path};
@@ -114,7 +114,7 @@ impl Place {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let is_stdin = arguments.path == Path::new("-");
     let input = if is_stdin { Input::Stdin } else { Input::File(arguments.path.clone()) };
     let bytes = ptx_bytes(&input, arguments.language)?;
@@ -122,8 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     let parsed = syntax::parse(source);
     let part = part(arguments, &parsed)
         .map_err(|why| format!("{}: {why}", visible_path(input.shown())))?;
-    // The output has no colours. JSON bypasses the stream, which may drop escapes.
-    let mut out = io::BufWriter::with_capacity(1 << 16, plain_output());
+    let mut out = io::BufWriter::with_capacity(1 << 16, &mut out.stream);
     match (arguments.flow, arguments.format) {
         (Some(format), _) => flows(&parsed, part, format, &mut out)?,
         (None, TreeFormat::Human) => tree::human(&mut out, &parsed, part)?,

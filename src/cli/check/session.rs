@@ -115,7 +115,7 @@ impl<E: Write> Session<'_, E> {
         }
         if let Some(shown) = &checked.text {
             self.totals.changed += usize::from(self.arguments.diff);
-            self.out.write_diff(shown)?;
+            self.out.stream.write_all(shown)?;
         }
         let denied = checked.denied.clone();
         self.reporter.failing(move |found| {

@@ -1,6 +1,7 @@
 //! `vptx diff --git`: a diff driver of git.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::source::{Compared, Source};
@@ -22,7 +23,7 @@ use crate::workspace::input::Input;
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let (path, old, new) = match &arguments.paths[..] {
         [path] => {
-            out.write_diff(format!("* Unmerged path {}\n", visible_path(path)).as_bytes())?;
+            out.stream.write_all(format!("* Unmerged path {}\n", visible_path(path)).as_bytes())?;
             return Ok(0);
         }
         [path, old, _, _, new, _, _] | [path, old, _, _, new, _, _, _, _] => (path, old, new),
@@ -71,13 +72,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble
         }
     };
     match guarded(&visible_path(path), compare).flatten() {
-        Ok(text) => out.write_diff(text.as_bytes())?,
+        Ok(text) => out.stream.write_all(text.as_bytes())?,
         Err(why) => {
             let note = format!("{why}: compared as plain text");
-            out.write_diff(human::note(&note, look).as_bytes())?;
+            out.stream.write_all(human::note(&note, look).as_bytes())?;
             let diff =
                 files::diff_of(names.each_ref().map(PathBuf::as_path), &old, &new, out.diff_look());
-            out.write_diff(&diff)?;
+            out.stream.write_all(&diff)?;
         }
     }
     Ok(0)

@@ -185,7 +185,7 @@ impl Run<'_> {
         };
         match &pairs[..] {
             // The differences of two large texts are written as they are found.
-            [only] => take(self.guarded(*only, &mut *out.diffs())?)?,
+            [only] => take(self.guarded(*only, &mut out.stream)?)?,
             pairs => {
                 let work = |pair: &Pair| {
                     let mut text = Vec::new();
@@ -194,7 +194,7 @@ impl Run<'_> {
                 for_each_in_order("compared", pairs, work, |done| {
                     let (text, outcome) = done?;
                     take(outcome)?;
-                    out.diffs().write_all(&text)
+                    out.stream.write_all(&text)
                 })?;
             }
         }
