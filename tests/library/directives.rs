@@ -9,6 +9,7 @@ use vptx::diagnostic::{Diagnostic, RuleSet, Severity};
 use vptx::diff::diff;
 use vptx::isa::PtxVersion;
 use vptx::print::{FormatOptions, NormalOptions, format, normalize};
+use vptx::source::Span;
 use vptx::{Code, parse, syntax};
 
 fn errors_only() -> CheckOptions {
@@ -154,6 +155,8 @@ fn dwarf_of_old_ptx() {
     assert_eq!(format(text, &FormatOptions::default()).unwrap(), expected);
     let form = normalize(text, &NormalOptions::default()).unwrap();
     assert!(!form.contains("DWARF"), "{form}");
+    let open = syntax::parse("@@DWARF .section .debug_info,");
+    assert_eq!(open.errors().iter().map(|it| it.span).collect::<Vec<_>>(), [Span::at(29)]);
     let without = text.replace("@@DWARF .byte 0x1,2 ", "");
     assert_eq!(diff(text, &without), Ok(Vec::new()));
     let mut options = NormalOptions::default();

@@ -36,6 +36,9 @@ fn limits_stand_before_loops() {
         let two = difference("d", "a", "b") + &difference("e", "c", "b");
         let text = looped(90, LOAD, &two, &options);
         let [before, inside] = parts(&text, LOAD);
+        // The new statements stand on lines of their own.
+        assert!(text.contains(&format!("\n{LOAD}\n")), "{text}");
+        assert!(before.lines().all(|line| line.matches(';').count() == 1), "{text}");
         assert!(before.contains(limit) && !inside.contains(saturating), "{text}");
         assert_eq!(inside.matches("min.s").count(), 2, "{text}");
         // A single difference, equal differences, and differences with different subtrahends share

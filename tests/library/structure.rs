@@ -302,9 +302,14 @@ fn registers_are_declared_where_their_function_starts() {
     let fixed = |text: &str| fix(text, &options, Applicability::Unsafe).text;
     let video = "vadd.u32.u32.u32 d, first, a;\n{ vadd.u32.u32.u32 d, second, d; }\n\
                  vadd.u32.u32.u32 d, first, d;";
-    for (gap, line) in
-        [("\n", "\n"), ("\n\n\t ", "\n\t "), ("\r\n  ", "\r\n  "), (" ", " "), ("", " ")]
-    {
+    for (gap, line) in [
+        ("\n", "\n"),
+        ("\n\n\t ", "\n\t "),
+        ("\r\n  ", "\r\n  "),
+        (" \r\n ", "\r\n "),
+        (" ", " "),
+        ("", " "),
+    ] {
         let head = format!("{HEAD}.func g() {{ ret; }}\n.func (.reg .b32 d) f(.reg .b32 a)\n{{");
         let text = format!("{head}{gap}mov.b32 d, a;\n{video}\n}}\n");
         let [first, second] = ["first", "second"].map(|name| format!("{line}.reg .b32 {name};"));

@@ -604,6 +604,9 @@ fn statistics() {
     ");
     let quiet = vptx_in(&folder.0, &["check", "--statistics", "-q", "differs.ptx"], b"");
     assert_eq!((quiet.status, quiet.stdout.as_str()), (0, "1  V501  result-differs\n"));
+    folder.write("many.ptx", "vadd.s32.s32 d, a, b;\n".repeat(10) + "vadd4.u32.u32.u32 d, a;\n");
+    let many = vptx_in(&folder.0, &["check", "--statistics", "-q", "many.ptx"], b"");
+    assert_eq!(many.stdout, "10  V104  missing-type\n 1  V201  missing-operand\n");
 }
 
 #[test]

@@ -438,6 +438,23 @@ fn explain_tells_of_a_whole_instruction() {
     ];
     assert!(pages.iter().all(|page| page.status == 0 && page.stderr.is_empty()));
     insta::assert_snapshot!("explain-instructions", pages.map(|page| page.stdout).join("\n"));
+    for (signs, said) in [
+        ("s32.u32", "the sum is signed"),
+        ("u32.s32", "the sum is signed"),
+        ("u32.u32", "the sum is unsigned"),
+    ] {
+        let page = of(&format!("vmad.s32.{signs} d, a, b, c;"), &[]);
+        assert!(page.stdout.contains(said), "{}", page.stdout);
+    }
+    let all_lanes = of("vadd2.u32.u32.u32 d, a, b, c;", &[]).stdout;
+    assert!(all_lanes.contains("\n    c is not read\n"), "{all_lanes}");
+    for (target, said) in [
+        ("sm_90", "The costs of instructions were measured on this target."),
+        ("sm_89", "vptx uses the costs that were measured on sm_8"),
+    ] {
+        let page = of(target, &[]).stdout;
+        assert!(page.contains(said), "{page}");
+    }
     // A mnemonic with modifiers may stand without operands.
     for (modifiers, whole) in [
         ("vadd.u32.u32.u32.sat", "vadd.u32.u32.u32.sat d, a, b;"),

@@ -132,12 +132,12 @@ fn the_header_may_be_anywhere() {
         ("bad\"name.h", "cannot stand in an `#include`"),
     ] {
         folder.write("src/a.cu", SOURCE);
-        folder.write("mine.h", "int mine;\n");
+        folder.write("mine.h", "#define MINE\nint mine;\n");
         let run = port(&folder, &["--to", "c", "--header", header, "src/a.cu"], "");
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{header}");
         assert!(run.stderr.contains(why), "{}", run.stderr);
         assert_eq!(folder.read("src/a.cu"), SOURCE);
-        assert_eq!(folder.read("mine.h"), "int mine;\n");
+        assert_eq!(folder.read("mine.h"), "#define MINE\nint mine;\n");
     }
 }
 

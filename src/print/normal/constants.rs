@@ -104,7 +104,7 @@ fn float(lower: &str) -> Option<f64> {
     if let Some(digits) = bits(lower, "0d", 16) {
         return u64::from_str_radix(digits, 16).ok().map(f64::from_bits);
     }
-    let is_float = !lower.starts_with("0x") && lower.contains(['.', 'e']);
+    let is_float = lower.contains(['.', 'e']);
     let is_decimal = lower.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
     lower.parse().ok().filter(|value: &f64| is_float && is_decimal && value.is_finite())
 }
