@@ -691,6 +691,9 @@ fn labels_and_ranges_share_names_as_in_ptxas() {
         ("%r1: .reg .b32 %r50; .reg .b32 %r<10>;", false),
         ("%r01: .reg .b32 %r03; .reg .b32 %r<10>;", false),
         ("%r1: { .reg .b32 %r3; } .reg .b32 %r<10>;", false),
+        // Registers of two ranges may share names, but the ranges may not.
+        (".reg .b32 %r<20>; .reg .b32 %r1<3>;", false),
+        (".reg .b32 %r<3>; .reg .b32 %r<3>;", true),
     ] {
         let text = format!("{HEAD}.entry k() {{ {body} ret; }}\n");
         let expected: &[_] = if is_double { &[(Code::SecondDeclaration, "%r")] } else { &[] };
