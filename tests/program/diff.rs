@@ -133,20 +133,26 @@ fn colours_mark_the_words_that_differ() {
 fn a_moved_block_is_told() {
     let lines: Vec<String> =
         (1..7).map(|number| format!("st.global.u32 [a+{}], {number};\n", 4 * number)).collect();
-    let text = |order: [usize; 6]| {
+    let text = |order: &[usize]| {
         let body: String = order.iter().map(|at| lines[*at].as_str()).collect();
         format!(".version 8.0\n.target sm_90\n.visible .func f(.reg .b64 a) {{\n{body}}}\n")
     };
     let folder = Folder::new("diff-moved");
-    folder.write("old.ptx", text([0, 1, 2, 3, 4, 5]));
-    folder.write("new.ptx", text([2, 3, 4, 5, 0, 1]));
+    folder.write("old.ptx", text(&[0, 1, 2, 3, 4, 5]));
+    folder.write("new.ptx", text(&[2, 3, 4, 5, 0, 1]));
     let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
     insta::assert_snapshot!(run.transcript());
     // Statements that leave one place for two are two blocks.
-    folder.write("new.ptx", text([2, 0, 3, 4, 1, 5]));
-    let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
-    let notes: Vec<_> = run.stdout.lines().filter(|line| line.contains("moved to")).collect();
-    assert_eq!(notes, ["~ 1 statement moved to line 5", "~ 1 statement moved to line 8"]);
+    folder.write("new.ptx", text(&[2, 0, 3, 4, 1, 5]));
+    let notes = || {
+        let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+        let notes = run.stdout.lines().filter(|line| line.contains("moved to"));
+        notes.map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(notes(), ["~ 1 statement moved to line 5", "~ 1 statement moved to line 8"]);
+    // A statement that is removed is no part of the block before it.
+    folder.write("new.ptx", text(&[2, 3, 4, 5, 0]));
+    assert_eq!(notes(), ["~ 1 statement moved to line 8"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use super::fixtures::{BAD, LOOSE};
+use crate::support::fatbin::zip;
 use crate::support::program::{Folder, ROOT, start, vptx_in};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
@@ -590,6 +591,13 @@ fn a_batch_ends_when_nobody_reads() {
 #[test]
 fn a_full_disk_is_told() {
     let example = "vadd.u32.u32.u32 d, a, b;";
+    // The second text has no finding to write.
+    let folder = Folder::new("files-full");
+    let texts = [("a.ptx", "vadd.s32.s32 d, a, b;"), ("b.ptx", "")];
+    let texts = texts.map(|(name, text)| (name, format!(".version 8.0\n.target sm_90\n{text}\n")));
+    let archive = zip(&texts.each_ref().map(|(name, text)| (*name, text.as_bytes())));
+    folder.write("texts.whl", archive);
+    let archive = folder.0.join("texts.whl");
     for arguments in [
         &["--help"][..],
         &["--version"],
@@ -607,6 +615,7 @@ fn a_full_disk_is_told() {
         &["rewrite", "--target", "sm_90", example],
         &["rewrite", "fixtures/ptx/hand/one_line.ptx"],
         &["check", "fixtures/ptx/hand/one_line.ptx"],
+        &["check", "--quiet", archive.to_str().unwrap()],
         &["fmt", "--diff", "fixtures/ptx/hand/one_line.ptx"],
         &["conformance", "--count", "1"],
     ] {

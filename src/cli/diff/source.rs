@@ -40,8 +40,6 @@ pub(super) struct Compared<'c> {
 impl Compared<'_> {
     /// Whether two moved lines moved together.
     pub(super) fn is_one_block(&self, line: &Line, next: &Line) -> bool {
-        line.kind == next.kind
-            && self.old.are_neighbours(line.old, next.old)
-            && self.new.are_neighbours(line.new, next.new)
+        self.old.are_neighbours(line.old, next.old) && self.new.are_neighbours(line.new, next.new)
     }
 }
