@@ -344,3 +344,11 @@ fn a_comment_leaves_joined_lines_joined() {
         assert_eq!(check(&done.text, &options), [], "{end:?}: {}", done.text);
     }
 }
+
+/// A quote that starts directly after a slash may hold another quote.
+#[test]
+fn comments_are_found_after_any_character() {
+    let source = r#"int q = n/'"'; asm("vadd.s32.s32 %0, %1, %1;" : "=r"(d) : "r"(a)); // vptx: ignore[V104]"#;
+    let options = CheckOptions::default().with_language(Language::Cuda);
+    assert_eq!(check(source, &options), []);
+}

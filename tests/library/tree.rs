@@ -663,6 +663,8 @@ fn errors_are_all_found_where_they_are() {
         (".global .u32 x = ;", &[("Unexpected", "")]),
         (".func f(.param .u32 a b);", &[("Unexpected", "b")]),
         (".section .debug_a'b { .b8 1 }", &[("Unexpected", "'")]),
+        // Braces nest, so the second `}` ends the section.
+        (".section .debug_a { .b8 1 { .b8 2 } .b8 3 }", &[("Unexpected", "{")]),
         (".func f(.param .u32 a, );", &[("Unexpected", "")]),
         (".func (a) f(.param .u32);", &[("Unexpected", "a"), ("Unexpected", "")]),
         (".entry k(.param .%u32 a) { }", &[("Unexpected", ".")]),
