@@ -43,8 +43,10 @@ pub struct Graph {
     ends: Vec<bool>,
     /// The blocks that end with a branch to unknown targets.
     guesses: Vec<usize>,
-    /// The registers that the function returns.
-    results: Vec<Meaning>,
+    /// Whether the function may return after each block.
+    returns: Vec<bool>,
+    /// The registers that the caller may read after the function.
+    results: Set<Meaning>,
     dominators: OnceLock<Dominators>,
     loops: OnceLock<Vec<Loop>>,
 }
@@ -67,6 +69,9 @@ pub struct Block {
 /// targets of later branches count as unknown.
 const EDGES: usize = 64;
 
+/// The most accesses of calls to registers that the module declares.
+const SHARED: usize = 1 << 20;
+
 /// What an instruction does with one name.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Effect {
@@ -79,6 +84,10 @@ pub(super) struct Effect {
 impl<'t> Flow<'t> {
     /// Reads the flow of a function. `None` if it has no body.
     ///
+    /// Registers that the module declares outside of functions, as old versions of PTX allow,
+    /// are read and written by every call, and read by the caller. If calls and such registers are too many
+    /// for that, a function counts as having no flow.
+    ///
     /// `names` must come from the same tree.
     pub fn of(function: &Function<'t>, names: &Names) -> Option<Flow<'t>> {
         let body = function.body()?;
@@ -87,6 +96,7 @@ impl<'t> Flow<'t> {
         builder.next_use = names.uses().partition_point(|it| it.span().start < body.span().start);
         builder.results = results.filter_map(|name| builder.meaning(name)).collect();
         body.descendants().for_each(|statement| builder.read(statement));
+        builder.share_registers()?;
         Some(builder.finish(*function))
     }
 
@@ -129,9 +139,10 @@ impl<'t> Flow<'t> {
         let source = self.function.statement().tree().source();
         let meaning_of = |number: &u32| self.accesses[*number as usize].meaning;
         let groups = self.by_meaning.chunk_by(|a, b| meaning_of(a) == meaning_of(b));
-        let returned =
-            self.results.iter().filter(|it| self.instructions_with(**it).next().is_none());
-        for meaning in groups.map(|accesses| meaning_of(&accesses[0])).chain(returned.copied()) {
+        let is_unused = |it: &&Meaning| self.instructions_with(**it).next().is_none();
+        let mut returned: Vec<Meaning> = self.results.iter().filter(is_unused).copied().collect();
+        returned.sort_unstable_by_key(|it| it.index());
+        for meaning in groups.map(|accesses| meaning_of(&accesses[0])).chain(returned) {
             let symbol = names.symbol(meaning.symbol());
             if !symbol.is_register(source) {
                 continue;
@@ -149,7 +160,7 @@ impl<'t> Flow<'t> {
             let mut open: Vec<usize> =
                 uses.iter().filter(|(_, (reads, _))| *reads).map(|(block, _)| *block).collect();
             if self.results.contains(&meaning) {
-                for block in (0..live.len()).filter(|block| self.ends[*block]) {
+                for block in (0..live.len()).filter(|block| self.returns[*block]) {
                     live[block].push(meaning);
                     open.extend(passes(block).then_some(block));
                 }
@@ -391,7 +402,7 @@ impl Graph {
             if is_defined {
                 continue;
             }
-            if self.ends[block] && self.results.contains(&meaning) && !found(self.len()) {
+            if self.returns[block] && self.results.contains(&meaning) && !found(self.len()) {
                 return Some(());
             }
             for &next in &self.blocks[block].successors {
@@ -460,7 +471,7 @@ struct Builder<'t, 'n> {
     tables: Map<SymbolId, Vec<Option<SymbolId>>>,
     /// The label directly before the next statement, if any.
     label: Option<SymbolId>,
-    results: Vec<Meaning>,
+    results: Set<Meaning>,
     /// The index of the next use, for names that are looked up in the order of the text.
     next_use: usize,
     /// The names of one instruction, and whether a write to them would be partial.
@@ -477,7 +488,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             labels: Map::default(),
             tables: Map::default(),
             label: None,
-            results: Vec::new(),
+            results: Set::default(),
             next_use: 0,
             found: Vec::new(),
         }
@@ -536,6 +547,47 @@ impl<'t, 'n> Builder<'t, 'n> {
             }
             _ => {}
         }
+    }
+
+    /// Adds what calls and the caller do with registers of the module. `None` if these are too many.
+    fn share_registers(&mut self) -> Option<()> {
+        let source = self.statements.first().map_or("", |it| it.tree().source());
+        let is_shared = |meaning: Meaning| {
+            let symbol = self.names.symbol(meaning.symbol());
+            symbol.is_global() && symbol.is_register(source)
+        };
+        let mut shared: Vec<Meaning> = self.accesses.iter().map(|it| it.meaning).collect();
+        shared.retain(|it| is_shared(*it));
+        shared.sort_unstable_by_key(|it| it.index());
+        shared.dedup();
+        if shared.is_empty() {
+            return Some(());
+        }
+        let mnemonic = |at: usize| instruction(self.statements[at]).mnemonic();
+        let is_call = |at: &usize| mnemonic(*at).text(source) == "call";
+        let calls: Vec<usize> = (0..self.statements.len()).filter(is_call).collect();
+        if calls.len() * shared.len() > SHARED {
+            return None;
+        }
+        let starts = mem::replace(&mut self.starts, vec![0]);
+        let mut accesses = mem::take(&mut self.accesses).into_iter();
+        let mut next_call = calls.iter().peekable();
+        for (at, pair) in starts.windows(2).enumerate() {
+            self.accesses.extend(accesses.by_ref().take((pair[1] - pair[0]) as usize));
+            if next_call.next_if_eq(&&at).is_some() {
+                let (span, access) = (mnemonic(at), Access::ReadWrite);
+                let shared = shared.iter();
+                self.accesses.extend(shared.map(|&meaning| NameAccess {
+                    span,
+                    meaning,
+                    access,
+                    is_partial: true,
+                }));
+            }
+            self.starts.push(self.accesses.len() as u32);
+        }
+        self.results.extend(shared);
+        Some(())
     }
 
     fn finish(self, function: Function<'t>) -> Flow<'t> {
@@ -606,14 +658,17 @@ impl<'t, 'n> Builder<'t, 'n> {
                 open.extend(&blocks[at].successors);
             }
         }
-        let leaves = |last: usize| jumps[last].ends_block && matches!(jumps[last].to, To::Nowhere);
-        let may_end = |(at, block): (usize, &Block)| {
-            let last = block.instructions.clone().next_back();
-            // A guarded branch that is the last instruction may go on to the end.
-            let goes_on = || at + 1 == own && last.is_some_and(|last| jumps[last].goes_on);
-            block.successors.is_empty() || last.is_some_and(leaves) || goes_on()
+        let last = |block: &Block| block.instructions.clone().next_back().map(|last| &jumps[last]);
+        let may_return = |(at, block): (usize, &Block)| match last(block) {
+            Some(jump) => matches!(jump.to, To::Caller) || at + 1 == own && jump.goes_on,
+            None => at + 1 == own || block.successors.is_empty(),
         };
-        let ends = blocks.iter().enumerate().map(may_end).collect();
+        let returns: Vec<bool> = blocks.iter().enumerate().map(may_return).collect();
+        let leaves = |jump: &Jump<'_>| jump.ends_block && matches!(jump.to, To::Nowhere);
+        let may_end = |(block, returns): (&Block, &bool)| {
+            *returns || block.successors.is_empty() || last(block).is_some_and(leaves)
+        };
+        let ends = blocks.iter().zip(&returns).map(may_end).collect();
         let Builder { statements, accesses, starts, results, .. } = self;
         let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
         let mut by_meaning: Vec<(_, u32)> = numbered.collect();
@@ -637,6 +692,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             blocks,
             reachable,
             ends,
+            returns,
             guesses,
             results,
             dominators: OnceLock::new(),
@@ -667,7 +723,8 @@ impl<'t, 'n> Builder<'t, 'n> {
                 Some(table) => To::Table(table),
                 None => To::Label([None]),
             },
-            "ret" | "exit" | "trap" => To::Nowhere,
+            "ret" => To::Caller,
+            "exit" | "trap" => To::Nowhere,
             "call" if self.never_returns(instruction) => To::Nowhere,
             _ => return Jump { to: To::Nowhere, goes_on: true, ends_block: false },
         };
@@ -686,6 +743,7 @@ struct Jump<'b> {
 /// The labels that a branch may lead to; `None` for an unknown one.
 enum To<'b> {
     Nowhere,
+    Caller,
     Label([Option<SymbolId>; 1]),
     Table(&'b [Option<SymbolId>]),
 }
@@ -693,7 +751,7 @@ enum To<'b> {
 impl To<'_> {
     fn labels(&self) -> &[Option<SymbolId>] {
         match self {
-            To::Nowhere => &[],
+            To::Nowhere | To::Caller => &[],
             To::Label(label) => label,
             To::Table(labels) => labels,
         }

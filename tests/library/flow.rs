@@ -600,8 +600,38 @@ fn only_registers_are_live() {
     }
 }
 
-/// The caller reads the result at every place where the function may end: after the last
-/// instruction, at a `ret`, and at a `ret` with a guard.
+/// ptxas 11.8 takes registers outside of functions in PTX 1.4, and then reads and writes them in
+/// every function that is called.
+#[test]
+fn calls_share_the_registers_of_a_module() {
+    let text = ".reg .b32 %g<3>;
+        .func leaf() { .reg .b32 r; mov.b32 r, %g1; add.s32 %g1, r, r; ret; }
+        .entry k() { .reg .b32 r; mov.b32 %g1, 1; call leaf; mov.b32 r, %g1; mov.b32 %g1, 2;
+            @p call leaf; mov.b32 %g1, 3; exit; }";
+    let tree = syntax::parse(text);
+    let names = Names::of(&tree);
+    let [leaf, kernel] = [0, 1]
+        .map(|number| Flow::of(&tree.functions().nth(number).unwrap(), &names).expect("a body"));
+    let shared = leaf.accesses(1).iter().find(|it| it.access.writes()).unwrap().meaning;
+    assert_eq!(leaf.readers_of(1, shared), [leaf.len()], "the caller");
+    assert!(leaf.live_out(&names)[0].contains(&shared));
+    assert_eq!(kernel.readers_of(0, shared), [1, 2]);
+    assert_eq!(kernel.definitions_reaching(2, shared).instructions, [0, 1]);
+    assert_eq!(kernel.readers_of(3, shared), [4]);
+    assert!(kernel.readers_of(5, shared).is_empty(), "nothing runs after `exit`");
+    let local = kernel.accesses(2).iter().find(|it| it.access.writes()).unwrap().meaning;
+    assert!(kernel.readers_of(2, local).is_empty());
+    // So many calls and registers that their accesses would fill the memory.
+    let writes = (0..2000).map(|at| format!("mov.b32 %g{at}, 1;"));
+    let body: String = writes.chain((0..2000).map(|_| "call leaf;".into())).collect();
+    let text = format!(".reg .b32 %g<2000>; .func leaf(); .func f() {{ {body} }}");
+    let tree = syntax::parse(&text);
+    let function = tree.functions().nth(1).expect("a function");
+    assert!(Flow::of(&function, &Names::of(&tree)).is_none());
+}
+
+/// The caller reads the result at every place where the function may return: after the last
+/// instruction, at a `ret`, and at a `ret` with a guard. After `exit` and `trap` no caller runs.
 #[test]
 fn the_caller_reads_results_at_every_return() {
     for (rest, readers) in [
@@ -614,6 +644,13 @@ fn the_caller_reads_results_at_every_return() {
         ("L: bra L;", &[]),
         ("L: T: .branchtargets L; @p brx.idx a, T;", &[2]),
         ("@p bra L; L: mov.b32 d, 2;", &[]),
+        ("exit;", &[]),
+        ("trap;", &[]),
+        ("@p exit;", &[2]),
+        ("@p exit; mov.b32 d, 2;", &[]),
+        ("@p bra L; exit; L: ret;", &[4]),
+        (".func g() .noreturn; call g;", &[]),
+        (".func g() .noreturn; @p call g;", &[2]),
     ] {
         let text =
             format!(".func (.reg .b32 d) f(.reg .pred p, .reg .b32 a) {{ mov.b32 d, a; {rest} }}");

@@ -223,9 +223,19 @@ fn comments_end(source: &str, pieces: impl Iterator<Item = Piece>, offset: u32) 
     last.span.end - u32::from(is_split)
 }
 
-/// The blanks at the start of the line that holds an offset.
+/// The most bytes before an offset in which its line is searched for blanks.
+const LINE: usize = 4096;
+
+/// The blanks at the start of the line that holds an offset. None if the line is very long: else
+/// many insertions into one line would take time as the square of its length.
 fn indentation(source: &str, offset: u32) -> &str {
-    let line = source[..offset as usize].rfind('\n').map_or(0, |at| at + 1);
+    let before = &source.as_bytes()[..offset as usize];
+    let near = before.len().saturating_sub(LINE);
+    let line = match memchr::memrchr(b'\n', &before[near..]) {
+        Some(at) => near + at + 1,
+        None if near == 0 => 0,
+        None => return "",
+    };
     let rest = &source[line..];
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t', '\x0c']).len()]
 }
