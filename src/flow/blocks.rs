@@ -84,9 +84,9 @@ pub(super) struct Effect {
 impl<'t> Flow<'t> {
     /// Reads the flow of a function. `None` if it has no body.
     ///
-    /// Registers that the module declares outside of functions, as old versions of PTX allow,
-    /// are read and written by every call, and read by the caller. If calls and such registers are too many
-    /// for that, a function counts as having no flow.
+    /// Old versions of PTX let a module declare registers outside of functions. Every call reads
+    /// and writes them, and the caller reads them. `None`, too, if a function has more than a
+    /// million pairs of such a register and a call.
     ///
     /// `names` must come from the same tree.
     pub fn of(function: &Function<'t>, names: &Names) -> Option<Flow<'t>> {
