@@ -74,9 +74,18 @@ pub enum Side {
     New,
 }
 
-/// The reason why two texts are not compared.
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Side::Old => "old text",
+            Side::New => "new text",
+        }
+    }
+}
+
+/// The reason why two texts are not compared. As text, the side and the first syntax error.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}", .diagnostics.first().map_or("not PTX", |first| &first.message))]
+#[error("{}, byte {}: {}", .side.name(), .diagnostics[0].span.start, .diagnostics[0].message)]
 pub struct DiffError {
     side: Side,
     diagnostics: Vec<Diagnostic>,

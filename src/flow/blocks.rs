@@ -39,12 +39,8 @@ pub struct Graph {
     writes: Vec<u32>,
     blocks: Vec<Block>,
     reachable: Vec<bool>,
-    /// Whether the function may end after each block.
-    ends: Vec<bool>,
     /// The blocks that end with a branch to unknown targets.
     guesses: Vec<usize>,
-    /// Whether the function may return after each block.
-    returns: Vec<bool>,
     /// The registers that the caller may read after the function.
     results: Set<Meaning>,
     dominators: OnceLock<Dominators>,
@@ -58,11 +54,17 @@ pub struct Block {
     /// The numbers of the block's instructions. Empty for a label at the end of the function, and
     /// for the block between branches with unknown targets and all labels.
     pub instructions: Range<usize>,
-    /// The blocks that may run next: first the one that follows in the text. None where the
-    /// function ends.
+    /// The blocks that may run next: first the one that follows in the text. A block behind which
+    /// the function may end has some, too, if its last instruction has a guard predicate.
     pub successors: Vec<usize>,
     /// The blocks that may have run before.
     pub predecessors: Vec<usize>,
+    /// Whether the function may end behind the block: by `ret`, `exit`, `trap` or a call that never
+    /// returns, or because its text ends.
+    pub may_end: bool,
+    /// Whether the function may return to its caller behind the block: by `ret`, or because its
+    /// text ends.
+    pub may_return: bool,
 }
 
 /// How many targets of branches are followed for each instruction of a function, on average. The
@@ -160,7 +162,7 @@ impl<'t> Flow<'t> {
             let mut open: Vec<usize> =
                 uses.iter().filter(|(_, (reads, _))| *reads).map(|(block, _)| *block).collect();
             if self.results.contains(&meaning) {
-                for block in (0..live.len()).filter(|block| self.returns[*block]) {
+                for block in (0..live.len()).filter(|block| self.blocks[*block].may_return) {
                     live[block].push(meaning);
                     open.extend(passes(block).then_some(block));
                 }
@@ -231,6 +233,9 @@ impl Graph {
     }
 
     /// Whether some path from the start of the function leads to a block.
+    ///
+    /// # Panics
+    /// If there is no such block.
     pub fn is_reachable(&self, block: usize) -> bool {
         self.reachable[block]
     }
@@ -249,6 +254,9 @@ impl Graph {
     /// such as `%tid`, are left out: the syntax tree has
     /// [all names](crate::syntax::Instruction::names). Accesses say nothing about memory, nor about
     /// the carry flag, which `add.cc` writes and `addc` reads.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
     pub fn accesses(&self, instruction: usize) -> &[NameAccess] {
         let [start, end] = [0, 1].map(|more| self.starts[instruction + more] as usize);
         &self.accesses[start..end]
@@ -266,12 +274,15 @@ impl Graph {
         let number = self.block_of(instruction);
         let block = &self.blocks[number];
         block.instructions.end == instruction + 1
-            && (self.ends[number] || block.successors != [number + 1])
+            && (block.may_end || block.successors != [number + 1])
     }
 
     /// The definitions whose values a register may hold just before an instruction runs. Each call
     /// searches the graph. Definitions that no path from the start reaches are left out; if none
     /// reaches the instruction itself, only those in its own block are there.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
     pub fn definitions_reaching(&self, instruction: usize, meaning: Meaning) -> Reaching {
         self.definitions_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
@@ -321,7 +332,11 @@ impl Graph {
 
     /// The instructions that may read the value that an instruction writes to a register.
     /// [`Graph::len`] in the list stands for the caller, who reads the registers that the function
-    /// returns. Each call searches the graph.
+    /// returns. An instruction that no path reaches has readers as if it ran. Each call searches the
+    /// graph.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
     pub fn readers_of(&self, instruction: usize, meaning: Meaning) -> Vec<usize> {
         self.readers_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
@@ -364,7 +379,11 @@ impl Graph {
     }
 
     /// Whether some instruction, or the caller, may read the value that a register has after an
-    /// instruction. Each call searches the graph: [`Flow::live_out`] answers for all registers.
+    /// instruction. This holds for instructions that no path reaches as if they ran. Each call
+    /// searches the graph: [`Flow::live_out`] answers for all registers.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
     pub fn is_live_after(&self, instruction: usize, meaning: Meaning) -> bool {
         let mut is_live = false;
         self.search_readers(usize::MAX, instruction, meaning, |_| {
@@ -402,7 +421,7 @@ impl Graph {
             if is_defined {
                 continue;
             }
-            if self.returns[block] && self.results.contains(&meaning) && !found(self.len()) {
+            if self.blocks[block].may_return && self.results.contains(&meaning) && !found(self.len()) {
                 return Some(());
             }
             for &next in &self.blocks[block].successors {
@@ -522,10 +541,14 @@ impl<'t, 'n> Builder<'t, 'n> {
                 }
             }
             StatementKind::Directive(directive) => {
-                if let (DirectiveKind::BranchTargets, Some(label)) = (directive.kind(), label) {
+                // The label of a list or a prototype is its name, and no place in the code.
+                let Some(label) = label.filter(|_| directive.kind().is_named()) else {
+                    return;
+                };
+                self.labels.remove(&label);
+                if directive.kind() == DirectiveKind::BranchTargets {
                     let targets = directive.operands().map(|it| self.symbol(it.span())).collect();
                     self.tables.insert(label, targets);
-                    self.labels.remove(&label);
                 }
             }
             StatementKind::Instruction(instruction) => {
@@ -659,16 +682,17 @@ impl<'t, 'n> Builder<'t, 'n> {
             }
         }
         let last = |block: &Block| block.instructions.clone().next_back().map(|last| &jumps[last]);
-        let may_return = |(at, block): (usize, &Block)| match last(block) {
-            Some(jump) => matches!(jump.to, To::Caller) || at + 1 == own && jump.goes_on,
-            None => at + 1 == own || block.successors.is_empty(),
-        };
-        let returns: Vec<bool> = blocks.iter().enumerate().map(may_return).collect();
         let leaves = |jump: &Jump<'_>| jump.ends_block && matches!(jump.to, To::Nowhere);
-        let may_end = |(block, returns): (&Block, &bool)| {
-            *returns || block.successors.is_empty() || last(block).is_some_and(leaves)
-        };
-        let ends = blocks.iter().zip(&returns).map(may_end).collect();
+        for at in 0..blocks.len() {
+            let block = &blocks[at];
+            let may_return = match last(block) {
+                Some(jump) => matches!(jump.to, To::Caller) || at + 1 == own && jump.goes_on,
+                None => at + 1 == own || block.successors.is_empty(),
+            };
+            let may_leave = block.successors.is_empty() || last(block).is_some_and(leaves);
+            blocks[at].may_return = may_return;
+            blocks[at].may_end = may_return || may_leave;
+        }
         let Builder { statements, accesses, starts, results, .. } = self;
         let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
         let mut by_meaning: Vec<(_, u32)> = numbered.collect();
@@ -691,8 +715,6 @@ impl<'t, 'n> Builder<'t, 'n> {
             writes,
             blocks,
             reachable,
-            ends,
-            returns,
             guesses,
             results,
             dominators: OnceLock::new(),

@@ -16,12 +16,18 @@ pub struct Dominators {
 impl Dominators {
     /// The immediate dominator of a block: the closest other block that every path to it passes.
     /// `None` for the first block, and for blocks that no path leads to.
+    ///
+    /// # Panics
+    /// If there is no such block.
     pub fn immediate(&self, block: usize) -> Option<usize> {
         self.immediate[block].filter(|it| *it != block)
     }
 
     /// Whether every path to `block` passes `dominator`. A block dominates itself. False if no path
     /// leads to `block`.
+    ///
+    /// # Panics
+    /// If there is no such block.
     pub fn dominates(&self, dominator: usize, block: usize) -> bool {
         if self.immediate[block].is_none() || self.immediate[dominator].is_none() {
             return false;

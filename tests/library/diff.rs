@@ -2442,7 +2442,10 @@ fn errors_have_their_side() {
         for (_, span) in codes(&old) {
             assert!(text.get(span.range()).is_some(), "{text}");
         }
-        assert!(!old.to_string().is_empty());
+        let first = &new.diagnostics()[0];
+        let place = format!("byte {}: {}", first.span.start, first.message);
+        let told = [&old, &new].map(ToString::to_string);
+        assert_eq!(told, ["old", "new"].map(|side| format!("{side} text, {place}")));
         diff(text, text).expect_err(text);
     }
     assert_eq!(diff("", ""), Ok(Vec::new()));

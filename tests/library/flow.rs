@@ -495,6 +495,50 @@ fn what_a_branch_hides_makes_a_function_opaque() {
     }
 }
 
+/// The name of a list or a prototype looks like a label, but nothing can branch to it.
+#[test]
+fn names_of_lists_and_prototypes_start_no_blocks() {
+    for list in [".branchtargets a", ".calltargets g", ".callprototype _ ()"] {
+        let text = format!(
+            ".func g(); .func f() {{ .reg .b32 r; a: add.u32 r, r, 1; t: {list};
+                add.u32 r, r, 1; brx.idx r, unknown; end: {list}; }}"
+        );
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().nth(1).unwrap(), &names).unwrap();
+        let blocks: Vec<_> = flow.blocks().iter().map(|it| it.instructions.clone()).collect();
+        assert_eq!(blocks, [0..3, 3..3], "{list}");
+        assert_eq!(flow.blocks()[1].successors, [0], "{list}");
+    }
+}
+
+#[test]
+fn blocks_tell_where_the_function_may_end() {
+    for (jump, may_end, may_return) in [
+        ("ret", true, true),
+        ("@p ret", true, true),
+        ("bra L", false, false),
+        ("@p bra L", false, false),
+        ("exit", true, false),
+        ("@p exit", true, false),
+        ("@p trap", true, false),
+        ("call never", true, false),
+        ("@p call never", true, false),
+        ("call h", false, false),
+    ] {
+        let text = format!(
+            ".func h(); .func never() .noreturn;
+            .func f(.reg .pred p, .reg .b32 a) {{ {jump}; L: add.u32 a, a, 1; }}"
+        );
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().nth(2).unwrap(), &names).unwrap();
+        let [first, last] = flow.blocks() else { panic!("{text}") };
+        assert_eq!((first.may_end, first.may_return), (may_end, may_return), "{text}");
+        assert!(last.may_end && last.may_return, "{text}");
+    }
+}
+
 /// A definition under a guard reaches a later instruction directly, and by way of a loop.
 #[test]
 fn a_definition_on_two_ways_counts_once() {
