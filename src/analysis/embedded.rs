@@ -128,6 +128,13 @@ fn one(
     let mut checker =
         EmbeddedChecker { asm, machine, operands, may_declare, source, checker, found, statements };
     read_in(&asm.text, context, &mut checker);
+    checker.checker.end();
+    if options.targets.is_empty() {
+        // The source may be built for targets that lack the replacement.
+        for found in checker.checker.diagnostics.iter_mut().filter(|it| it.code.is_cost()) {
+            found.fixes.iter_mut().for_each(|fix| fix.applicability = Applicability::DisplayOnly);
+        }
+    }
     let EmbeddedChecker { operands, statements, found, .. } = &checker;
     // If the `asm` misuses its operands, its text does not show the intended data flow.
     if found.is_empty()
@@ -255,18 +262,8 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         }
         let before = self.checker.diagnostics.len();
         let (span, instruction, declared) = self.checker.check(&statement, context);
-        if self.checker.options.targets.is_empty() {
-            // The source may be built for targets that lack the replacement.
-            let found = self.checker.diagnostics[before..].iter_mut();
-            for diagnostic in
-                found.filter(|diagnostic| diagnostic.code == Code::EmulatedInstruction)
-            {
-                for fix in &mut diagnostic.fixes {
-                    fix.applicability = Applicability::DisplayOnly;
-                }
-            }
-        }
-        if self.asm.unknown_operands_in(span).next().is_some() {
+        let is_unknown = self.asm.unknown_operands_in(span).next().is_some();
+        if is_unknown {
             // A statement with unknown operands has an error, so its cost does not matter.
             let found = self.checker.diagnostics.split_off(before);
             let found =
@@ -287,6 +284,12 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         run_asm(&subject, &mut self.found);
         let (function, header) = (context.function, context.header);
         let statement = VideoStatement { span, function, header, instruction, declared };
+        if is_unknown || self.operands.has_ties() {
+            // Regions tell registers apart by their names.
+            self.checker.end();
+        } else {
+            self.checker.wait(&statement);
+        }
         self.statements.push(statement.clone());
         (self.checker.sink)(statement);
     }

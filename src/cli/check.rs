@@ -48,8 +48,9 @@ are not checked against them, and undeclared registers are not reported. So you
 can check bare statements:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
 With several targets, a finding holds for at least one of them, and a fix is
-right for all. In CUDA sources, --costs offers fixes only if all targets are
-listed: the source may be built for other targets that lack the new instructions.
+right for all. For CUDA sources, --costs has fixes only with such a list: the
+source may be built for other targets, which may lack the new instructions. For
+a single target, name it twice: --target sm_90,sm_90.
 
 Name rules by code (V501), start of code (V5), name, or ALL; `vptx explain
 --all` lists them. If several options name a rule, the longest name wins.

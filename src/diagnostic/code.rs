@@ -275,6 +275,11 @@ impl Code {
         self.text().eq_ignore_ascii_case(text) || self.name() == text
     }
 
+    /// Whether such a finding is about what an instruction costs.
+    pub(crate) fn is_cost(self) -> bool {
+        matches!(self, Code::EmulatedInstruction | Code::UnfusedInstructions)
+    }
+
     /// The address of the code's page in the documentation of the newest version. `None` for a
     /// custom rule.
     ///

@@ -421,7 +421,10 @@ impl Graph {
             if is_defined {
                 continue;
             }
-            if self.blocks[block].may_return && self.results.contains(&meaning) && !found(self.len()) {
+            if self.blocks[block].may_return
+                && self.results.contains(&meaning)
+                && !found(self.len())
+            {
                 return Some(());
             }
             for &next in &self.blocks[block].successors {

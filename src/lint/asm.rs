@@ -230,6 +230,12 @@ impl<'t> AsmOperands<'t> {
         self.index().constraints.contains(&*output.to_string())
     }
 
+    /// Whether some input shares the register of an output, so that two names mean one register.
+    pub(crate) fn has_ties(&self) -> bool {
+        let names_output = |it: &&str| it.starts_with(|c: char| c == '[' || c.is_ascii_digit());
+        self.index().constraints.iter().any(names_output)
+    }
+
     /// Whether a placeholder stands in the text before an offset.
     pub(super) fn is_mentioned_before(&self, placeholder: &str, offset: u32) -> bool {
         self.index().mentioned.get(placeholder).is_some_and(|&at| at < offset)

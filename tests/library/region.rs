@@ -8,7 +8,7 @@ use crate::support::random::Random;
 use crate::support::{EDGES, fixture_text, rules_on_statements, samples};
 use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};
-use vptx::check::CheckOptions;
+use vptx::check::{CheckOptions, Language};
 use vptx::diagnostic::{Applicability, Code, Diagnostic, RuleSet, Severity};
 use vptx::isa::Target;
 use vptx::video::Semantics;
@@ -512,6 +512,42 @@ fn costs(targets: &[u16]) -> CheckOptions {
     let rules = RuleSet::NONE.with(Code::EmulatedInstruction).with(Code::UnfusedInstructions);
     let options = CheckOptions::default().with_rules(rules);
     options.with_targets(targets.iter().copied().map(Target::sm).collect())
+}
+
+/// In `asm`, the names of operands tell registers apart, unless an input shares the register of an
+/// output.
+#[test]
+fn chains_in_asm_write_one_register() {
+    let line = |part: u32, d: &str, c: &str| {
+        format!("    \"vabsdiff.u32.u32.u32.add {d}, %1.b{part}, %2.b{part}, {c};\\n\\t\"\n")
+    };
+    let asm = |lines: [String; 4], operands: &str| format!("asm({} : {operands});", lines.concat());
+    let word = "\"+r\"(d) : \"r\"(a), \"r\"(b)";
+    let all = |d: &str, c: &str| [0, 1, 2, 3].map(|part| line(part, d, c));
+    let options = costs(&[75, 90]).with_language(Language::Cuda);
+    let chain = asm(all("%0", "%0"), word);
+    for (source, expected) in [
+        (chain.clone(), &["V602"][..]),
+        // A brace, another register and an unknown operand end a chain.
+        (chain.replacen(";\\n", "; {}\\n", 1), &["V601"; 4]),
+        (chain.replacen("add %0", "add t", 1), &["V601"; 4]),
+        (chain.replacen("%1.b1", "%7.b1", 1), &["V601"; 3]),
+        // `%1` may be the register `%0`, so the second instruction reads the first result.
+        (asm(all("%0", "%0"), "\"=r\"(d) : \"0\"(a), \"r\"(b)"), &["V601"; 4]),
+        (asm(all("%0", "%0"), "\"=r\"(d) : \"[d]\"(a), \"r\"(b)"), &["V601"; 4]),
+    ] {
+        let found = check(&source, &options);
+        let codes: Vec<String> = found.iter().map(|it| it.code.to_string()).collect();
+        assert_eq!(codes, expected, "{source}");
+    }
+    let fixed = fix(&chain, &options, Applicability::Safe);
+    let one = fixed.text.replace("\\n\\t", "").replace([' ', '\n', '"'], "");
+    assert_eq!(one, "asm(vabsdiff4.u32.u32.u32.add%0,%1,%2,%0;:+r(d):r(a),r(b));");
+    // The source may be built for more than one `--target`.
+    let one = CheckOptions::default().with_target(Some(Target::sm(90))).with_rules(options.rules);
+    let shown = check(&chain, &one.with_language(Language::Cuda));
+    assert_eq!(shown[0].code, Code::UnfusedInstructions);
+    assert_eq!(shown[0].fixes[0].applicability, Applicability::DisplayOnly);
 }
 
 /// The findings as texts `CODE first line to last line`.

@@ -289,6 +289,19 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
     for arguments in [&["--target", "sm_90", "k.cu"][..], &["k.cu"]] {
         assert_eq!(fixed(arguments).0, source, "{arguments:?}");
     }
+    let hint = "list all of them, such as --target sm_75,sm_90, or --target sm_90,sm_90 for one\n";
+    for (arguments, is_told) in [
+        (&["--fix", "--target", "sm_90"][..], true),
+        (&["--diff", "--target", "sm_90"], true),
+        (&["--fix", "--quiet", "--target", "sm_90"], false),
+        (&["--fix", "--format", "json", "--target", "sm_90"], false),
+        (&["--fix", "--ignore", "V6", "--target", "sm_90"], false),
+        (&["--target", "sm_90"], false),
+        (&["--diff", "--target", "sm_90,sm_90"], false),
+    ] {
+        let run = vptx_in(&folder.0, &[&["check", "--costs", "k.cu"], arguments].concat(), b"");
+        assert_eq!(run.stderr.ends_with(hint), is_told, "{arguments:?}: {}", run.stderr);
+    }
     let shown = concise(&folder, &["--costs", "--target", "sm_90"]);
     assert!(shown.stdout.contains("on sm_90, and ordinary PTX needs"), "{}", shown.stdout);
     // `min.u16x2` exists since sm_90.

@@ -48,6 +48,15 @@ struct ReadInput<'i> {
     bytes: &'i Bytes,
 }
 
+/// What the settings lack for findings on the costs of a source, which names no target itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// A list of all targets. Without it, no fix is made.
+    List,
+    /// Any target. Without it, there are no such findings.
+    Target,
+}
+
 /// The outcome for one input.
 #[derive(Default)]
 pub(super) struct CheckedFile {
@@ -67,8 +76,8 @@ pub(super) struct CheckedFile {
     pub(super) text: Option<Vec<u8>>,
     /// The reason why the fixed text could not be written.
     pub(super) trouble: Option<FileError>,
-    /// Whether the text has no known target.
-    pub(super) targetless: bool,
+    /// What costs lack, if anything.
+    pub(super) missing: Option<Missing>,
     /// The `asm` statements that were not read.
     pub(super) skipped: Vec<Skipped>,
     /// Messages about requested targets or versions that are not known.
@@ -248,9 +257,11 @@ impl CheckedFile {
         CheckedFile {
             name,
             path,
-            targetless: options.language != Language::Ptx
-                && options.target.is_none()
-                && options.targets.is_empty(),
+            missing: match options.target {
+                _ if options.language == Language::Ptx || !options.targets.is_empty() => None,
+                Some(_) => Some(Missing::List),
+                None => Some(Missing::Target),
+            },
             unknown: unknown_names(options),
             denied,
             ..CheckedFile::default()

@@ -14,7 +14,7 @@ use crate::analysis::check_in_order;
 use crate::cli::error::Trouble;
 use crate::cli::progress::for_each;
 use crate::cli::{FAILED, FOUND, Output, errors, trouble};
-use crate::diagnostic::{Code, Diagnostic, Docs, Severity, counted};
+use crate::diagnostic::{Diagnostic, Docs, Severity, counted};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style, TextFacts};
 use crate::workspace::binary;
@@ -222,15 +222,10 @@ impl<E: Write> Session<'_, E> {
         } else {
             self.out.stream.write_all(&summary)?;
         }
-        let is_known = [Code::EmulatedInstruction, Code::UnfusedInstructions]
-            .iter()
-            .any(|code| totals.codes.contains_key(code));
-        let is_unknown = totals.targetless && !is_known;
-        let for_people = arguments.format == Format::Human && !arguments.quiet;
-        if arguments.costs && is_unknown && for_people {
+        let hint = totals.hint(arguments).filter(|_| arguments.format == Format::Human);
+        if let Some(hint) = hint.filter(|_| !arguments.quiet) {
             self.out.stream.flush()?;
-            let hint = "vptx: costs depend on the target; name one, such as --target sm_90";
-            writeln!(self.errors, "{hint}")?;
+            writeln!(self.errors, "vptx: {hint}")?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::Arguments;
-use super::one::CheckedFile;
+use super::one::{CheckedFile, Missing};
 use crate::analysis::choose_fix;
 use crate::diagnostic::{Applicability, Code, Diagnostic, counted};
 use crate::embed::SkipReason;
@@ -29,8 +29,10 @@ pub(super) struct Totals {
     pub(super) fixable_findings: [usize; 2],
     /// The number of files with too many findings to try their fixes.
     pub(super) untried: usize,
-    /// Whether there are video instructions without a known target.
-    pub(super) targetless: bool,
+    /// The number of sources with video instructions, but without a known target.
+    pub(super) targetless: usize,
+    /// The number of sources with costs that are only shown, because no list has all targets.
+    pub(super) unlisted: usize,
     /// The number of `asm` statements that were not read.
     pub(super) skipped: BTreeMap<SkipReason, usize>,
     /// Whether there are findings that make the run fail although they are not errors.
@@ -45,7 +47,12 @@ impl Totals {
         self.is_unwritten |= checked.trouble.is_some();
         self.untried += usize::from(checked.many.is_some());
         let has_some = checked.statements > 0 || checked.many.is_some();
-        self.targetless |= checked.targetless && has_some;
+        let has_costs = || checked.diagnostics.iter().any(|it| it.code.is_cost());
+        match checked.missing {
+            Some(Missing::Target) if has_some => self.targetless += 1,
+            Some(Missing::List) if has_costs() => self.unlisted += 1,
+            _ => {}
+        }
         for skipped in &checked.skipped {
             *self.skipped.entry(skipped.reason).or_default() += 1;
         }
@@ -92,6 +99,23 @@ impl Totals {
             }
         }
         Ok(())
+    }
+
+    /// What the user may do for findings or fixes on costs, if the settings exclude some.
+    pub(super) fn hint(&self, arguments: &Arguments) -> Option<&'static str> {
+        if self.unlisted > 0 && arguments.most().is_some() {
+            Some(
+                "a source may be built for several targets; to fix costs, list all of them, such \
+                 as --target sm_75,sm_90, or --target sm_90,sm_90 for one",
+            )
+        } else if arguments.costs
+            && self.targetless > 0
+            && !self.codes.keys().any(|code| code.is_cost())
+        {
+            Some("costs depend on the target; name one, such as --target sm_90")
+        } else {
+            None
+        }
     }
 
     pub(super) fn summary(
