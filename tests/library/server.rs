@@ -58,6 +58,7 @@ fn folds_hide_lines() {
         (".func f()\n{\n}", vec![]),
         (".func f() {\n// c\n}", vec![[0, 1]]),
         (".func f()\n{\nL:\nret;\n}", vec![[1, 3], [2, 3]]),
+        (".section .debug_str {\n.b8 1\n}", vec![[0, 1]]),
         ("// a", vec![]),
         ("// a\n/* b */", vec![[0, 1]]),
     ] {

@@ -861,6 +861,11 @@ fn operands_are_those_of_the_constraints() {
             ("0", "0", false, "$3"),
         ]
     );
+    // A clobber that is a register belongs to another machine.
+    for (clobber, count) in [("memory", 1), ("cc", 1), ("xmm0", 0)] {
+        let source = format!("tl.inline_asm_elementwise('$0 $1', '=r,r,~{{{clobber}}}', a)");
+        assert_eq!(statements_in(&source, host).len(), count, "{clobber}");
+    }
     // An operand may stand at the start.
     let source = "tl.inline_asm_elementwise('${0:x} $1', '=r,r', a)";
     assert_eq!(statements_in(source, host)[0].text, "$0 $1");

@@ -67,6 +67,20 @@ fn lossless(source: &str) -> (Tree<'_>, usize, Vec<Leaf>) {
     (tree, errors, leaves)
 }
 
+/// A statement's own walk visits its tokens and what stands between them, and nothing around it.
+#[test]
+fn a_statement_is_visited_without_its_surroundings() {
+    let source = "// before\n.func f() { /* before */ add.s32 a, /* inside */ b, 1; // after\n }";
+    let tree = parse(source);
+    let body = tree.functions().next().and_then(|it| it.body()).expect("a body");
+    let add = body.descendants().next().expect("a statement");
+    let end = add.span().start;
+    let mut joined = Joined { source, end, open: Vec::new(), errors: 0, leaves: Vec::new() };
+    add.walk(&mut joined);
+    let visited: String = joined.leaves.iter().map(|leaf| leaf.span.text(source)).collect();
+    assert_eq!(visited, "add.s32 a, /* inside */ b, 1;");
+}
+
 fn texts(folder: &str) -> Vec<(String, String)> {
     let read = |path: std::path::PathBuf| {
         let text = decode(fs::read(&path).expect("a file"));

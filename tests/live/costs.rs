@@ -386,7 +386,7 @@ fn targets() -> Vec<Target> {
 
 /// The lines for instructions with a guard, marked by `@`. A mnemonic with modifiers gets such a
 /// line if one of its classes becomes longer with a guard, but not without one.
-fn guarded_cells(cells: &Cells) -> Cells {
+fn guarded_cells(cells: &Cells, measured: bool) -> Cells {
     let samples = guarded_samples(cells);
     let mut marked = Cells::new();
     for (column, &target) in Target::measured().iter().enumerate() {
@@ -399,7 +399,7 @@ fn guarded_cells(cells: &Cells) -> Cells {
             let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
             own[column] = Some(cell);
         };
-        if !is_measured(target) {
+        if !measured || !is_measured(target) {
             for (class, instructions) in &samples {
                 let cell = known_cell(&instructions[0], target);
                 if let Some(cell) = cell.filter(|cell| cells[class][column] != Some(*cell)) {
@@ -476,55 +476,92 @@ fn known_cells(classes: Classes) -> Cells {
     classes.into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
 }
 
-fn write_table(mut cells: Cells, twice: &BTreeMap<(String, usize), Cell>) {
+/// The parts of the table that are measured again, besides the cells.
+#[derive(Clone, Copy)]
+enum Again {
+    All,
+    Guards,
+    Twice,
+}
+
+fn write_table(mut cells: Cells, again: Again) {
     let strategy = |class: &(String, usize), _: &Instruction, column: usize| {
         let number = cells[class][column]?.strategy;
         Strategy::all().find(|it| it.number() == number)
     };
     let lengths = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/oracle/statements.tsv");
     fs::write(lengths, statements(measured_classes(), strategy)).expect("the lengths are written");
-    let marked = guarded_cells(&cells);
+    let marked = guarded_cells(&cells, matches!(again, Again::All | Again::Guards));
     println!("{} classes in lines for guards", marked.len());
     cells.extend(marked);
+    cells.extend(twice_cells(matches!(again, Again::All | Again::Twice)));
     let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
-    fs::write(path, table(&cells, twice)).expect("the table is written");
+    fs::write(path, table(&cells)).expect("the table is written");
 }
 
-/// The costs of instructions that combine the lanes of one register.
-fn twice_cells(measured: bool) -> BTreeMap<(String, usize), Cell> {
-    let classes = twice_classes();
-    if !measured {
-        let known = |(class, them): (_, Vec<Instruction>)| {
-            (class, known_cell(&them[0], BYTES).expect("it was measured"))
+/// The costs of instructions that combine the lanes of one register with themselves. Those with
+/// selectors are measured only for the target with instructions on bytes.
+fn twice_cells(measured: bool) -> Cells {
+    let mut cells = Cells::new();
+    for &target in Target::measured() {
+        let mut classes = twice_classes();
+        if target != BYTES {
+            classes.retain(|(_, place), _| place % KINDS == 0);
+        }
+        let own = if measured && is_measured(target) {
+            measured_twice(&classes, target)
+        } else {
+            let known = |(class, them): (&(String, usize), &Vec<Instruction>)| {
+                (class.clone(), known_cell(&them[0], target))
+            };
+            classes.iter().map(known).collect()
         };
-        return classes.into_iter().map(known).collect();
+        for (class, _) in twice_classes() {
+            let cell = own.get(&class).copied().flatten();
+            cells.entry(class).or_default().push(cell);
+        }
     }
+    cells
+}
+
+fn measured_twice(classes: &Classes, target: Target) -> BTreeMap<(String, usize), Option<Cell>> {
     let tried: Vec<Vec<Tried>> =
-        classes.values().map(|instructions| worth_trying(instructions, BYTES)).collect();
+        classes.values().map(|instructions| worth_trying(instructions, target)).collect();
     let originals = classes.values().flatten().map(ToString::to_string);
     let sequences = tried.iter().flatten().flat_map(|it| it.texts.iter().cloned());
     let bodies: Vec<String> = originals.chain(sequences).collect();
-    let counts = measure_all(&bodies, BYTES);
-    println!("{BYTES}: {} classes of lanes combined with themselves", classes.len());
-    let cell = |(class, instructions): (_, Vec<Instruction>), tried: &Vec<Tried>| {
+    let counts = measure_all(&bodies, target);
+    println!(
+        "{target}: {} classes of lanes combined with themselves, {} kernels",
+        classes.len(),
+        counts.len()
+    );
+    let cell = |instructions: &[Instruction], tried: &Vec<Tried>| {
         let own = instructions.iter().map(|it| counts[&it.to_string()]).reduce(Count::least);
         let ptxas = own.expect("some");
         let order = |worst: Count| (worst.weight > ptxas.weight, worst);
         let best = tried.iter().min_by_key(|it| order(it.worst(&counts))).expect("a strategy");
         let strategy = best.strategy.number();
-        (class, Cell { ptxas, best: best.worst(&counts), strategy })
+        Cell { ptxas, best: best.worst(&counts), strategy }
     };
-    classes.into_iter().zip(&tried).map(|(class, tried)| cell(class, tried)).collect()
+    let cells = classes.iter().zip(&tried);
+    cells.map(|((class, own), tried)| (class.clone(), Some(cell(own, tried)))).collect()
 }
 
 #[test]
 #[ignore = "needs ptxas and six minutes; cargo xtask measure-costs --guards runs it"]
 fn measure_guards() {
-    write_table(known_cells(measured_classes().clone()), &twice_cells(false));
+    write_table(known_cells(measured_classes().clone()), Again::Guards);
 }
 
 #[test]
-#[ignore = "needs ptxas and twelve minutes; cargo xtask measure-costs runs it"]
+#[ignore = "needs ptxas and two minutes; cargo xtask measure-costs --one-register runs it"]
+fn measure_one_register() {
+    write_table(known_cells(measured_classes().clone()), Again::Twice);
+}
+
+#[test]
+#[ignore = "needs ptxas and twenty minutes; cargo xtask measure-costs runs it"]
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) = measured_classes()
@@ -593,7 +630,7 @@ fn measure_costs() {
             cells.entry((*class).clone()).or_default().push(cell);
         }
     }
-    write_table(cells, &twice_cells(is_measured(BYTES)));
+    write_table(cells, Again::All);
 }
 
 /// An instruction of the table's forms with any operands, including constants.
@@ -897,7 +934,7 @@ fn regions_compared(kind: &Kind) {
 }
 
 /// The text of the table.
-fn table(cells: &Cells, twice: &BTreeMap<(String, usize), Cell>) -> String {
+fn table(cells: &Cells) -> String {
     // Only the first targets of a row may lack a cost.
     let row = |cells: &[Option<Cell>]| {
         let texts: Vec<String> =
@@ -905,13 +942,8 @@ fn table(cells: &Cells, twice: &BTreeMap<(String, usize), Cell>) -> String {
         assert!(texts.windows(2).all(|pair| pair[0].is_empty() || !pair[1].is_empty()));
         new_ones(&texts).trim_end_matches(';').to_owned()
     };
-    // Only the last target, in the last column, has costs of these classes.
-    let last = |cell: &Cell| ";".repeat(Target::measured().len() - 1) + &cell.text();
-    let classes: BTreeMap<&(String, usize), String> = cells
-        .iter()
-        .map(|(class, cells)| (class, row(cells)))
-        .chain(twice.iter().map(|(class, cell)| (class, last(cell))))
-        .collect();
+    let classes: BTreeMap<&(String, usize), String> =
+        cells.iter().map(|(class, cells)| (class, row(cells))).collect();
     let mut rows: BTreeMap<&str, usize> = classes.values().map(|row| (&**row, 0)).collect();
     for (number, value) in rows.values_mut().enumerate() {
         *value = number;

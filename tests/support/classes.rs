@@ -76,11 +76,21 @@ pub(crate) fn statements(
     text + "\n"
 }
 
-/// Instructions that combine the lanes of a register with lanes of the same register. They are
-/// measured for targets with instructions on bytes.
+/// Instructions that combine the lanes of a register with lanes of the same register. Those with
+/// selectors are measured for targets with instructions on bytes.
 pub(crate) fn twice_classes() -> Classes {
     let mut random = Random(2027);
     let mut classes = Classes::new();
+    let mut add = |text: String| {
+        let instruction: Instruction = text.parse().expect(&text);
+        let class = class(&instruction);
+        if class.0.ends_with('=') {
+            let own = classes.entry(class).or_default();
+            if own.len() < 12 && !own.contains(&instruction) {
+                own.push(instruction);
+            }
+        }
+    };
     let simd = rows().filter(|(form, _)| form.sources != Sources::Scalar);
     for (head, form) in simd
         .flat_map(|(form, mnemonic)| heads(form, mnemonic).into_iter().map(move |it| (it, form)))
@@ -88,9 +98,16 @@ pub(crate) fn twice_classes() -> Classes {
         let (lanes, letter) =
             if form.sources == Sources::Lanes(LaneWidth::Halves) { (2, 'h') } else { (4, 'b') };
         let all = (1 << lanes) - 1;
-        for turn in 0..32 * lanes {
+        let destination = |mask: usize| {
+            let own = (0..lanes).rev().filter(|at| mask >> at & 1 == 1);
+            let digits: String = own.map(|at| char::from(b'0' + at as u8)).collect();
+            format!("{head} d.{letter}{digits}")
+        };
+        for mask in 1..=all {
+            add(format!("{}, a, a, c;", destination(mask)));
+        }
+        for turn in 0..28 * lanes {
             let mask = if turn % 3 == 0 { all } else { 1 + random.below(all) };
-            let digits: Vec<usize> = (0..lanes).rev().filter(|at| mask >> at & 1 == 1).collect();
             let mut selectors = [String::new(), String::new()];
             for _ in 0..lanes {
                 let own = random.below(lanes);
@@ -100,25 +117,13 @@ pub(crate) fn twice_classes() -> Classes {
                     selector.push(char::from(b'0' + lane as u8));
                 }
             }
-            let d: String = digits.iter().map(|at| char::from(b'0' + *at as u8)).collect();
             let [a, b] = &selectors;
             // ptxas reads this selector as a type.
             if a == "1024" || b == "1024" {
                 continue;
             }
-            let text = match turn {
-                0..8 => format!("{head} d.{letter}{d}, a, a, c;"),
-                8..16 => format!("{head} d.{letter}{d}, a, a.{letter}{b}, c;"),
-                _ => format!("{head} d.{letter}{d}, a.{letter}{a}, a.{letter}{b}, c;"),
-            };
-            let instruction: Instruction = text.parse().expect(&text);
-            let class = class(&instruction);
-            if class.0.ends_with('=') {
-                let own = classes.entry(class).or_default();
-                if own.len() < 12 && !own.contains(&instruction) {
-                    own.push(instruction);
-                }
-            }
+            let a = if turn < 8 { String::new() } else { format!(".{letter}{a}") };
+            add(format!("{}, a{a}, a.{letter}{b}, c;", destination(mask)));
         }
     }
     classes

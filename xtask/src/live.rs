@@ -70,7 +70,7 @@ their names; without it, all tests run. Two cores take about two minutes.",
     },
     Task {
         name: "measure-costs",
-        arguments: "[--guards | --regions | --only PREFIX | --target TARGET] | --check [COUNT] [SEED]",
+        arguments: "[--guards | --one-register | --regions | --only PREFIX | --target TARGET] | --check [COUNT] [SEED]",
         about: "Count machine instructions, and choose strategies by them",
         details: "\
 Assembles, with ptxas 13.5, instructions of every class of forms and every sequence that may be
@@ -80,7 +80,8 @@ the counts and the best strategies to src/backend/ptx/costs.txt. Instructions th
 little shorter are assembled again with a guard, because a guard can make them longer. Then it
 prints the table of docs/rewriting/savings.md. Two cores need about fifteen minutes.
 
---guards measures only instructions with a guard again, in about six minutes. --regions counts only
+--guards measures only instructions with a guard again, in about six minutes; --one-register only
+SIMD instructions that combine lanes of a register with themselves. --regions counts only
 what regions of random kernels become, and writes fixtures/oracle/regions.tsv. --only measures
 instructions whose mnemonic and modifiers begin with PREFIX, such as `vset4.u32`, and
 instructions with a guard. --target measures all instructions for one target that the table has.
@@ -190,6 +191,7 @@ fn measure_costs(arguments: &[String]) -> Outcome {
             return run(&mut live("costs::measure_regions"));
         }
         ["--guards"] => ("measure_guards", "", ""),
+        ["--one-register"] => ("measure_one_register", "", ""),
         ["--only", prefix] if !prefix.is_empty() => ("measure_costs", prefix, ""),
         ["--target", target] if !target.is_empty() => ("measure_costs", "", target),
         _ => return Err(Failure::Usage),

@@ -125,8 +125,8 @@ impl Instruction {
     /// best sequence. Instructions with constants cost at most as much as with registers. A guard
     /// changes the cost little. Where a guard makes the sequence longer than the instruction,
     /// instructions with a guard have costs of their own. `None` where nothing was measured: before
-    /// `sm_50`, on `sm_62` and `sm_72`, and for instructions with one register as both sources, if
-    /// ptxas makes use of that. Before `sm_75`, also `None` for scalar instructions that the GPU
+    /// `sm_50`, on `sm_62` and `sm_72`; for scalar extrema of a word with itself; and for SIMD that
+    /// combines lanes with themselves, if it has a guard or, except on `sm_120f`, selectors. Before `sm_75`, also `None` for scalar instructions that the GPU
     /// executes, and for those whose results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {
         let measured = self.measured_cost(target)?;
@@ -190,8 +190,8 @@ pub(super) fn is_native(instruction: &Instruction, target: Target) -> bool {
 }
 
 /// Whether both sources are one register and ptxas may then emit less code than was measured. ptxas
-/// folds minima and maxima of a word with itself, and some results of lanes combined with
-/// themselves.
+/// folds minima and maxima of a word with itself, and, with a guard, some results of lanes combined
+/// with themselves.
 fn is_folded(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
