@@ -190,6 +190,11 @@ impl<'m> Step<'m> {
         let width = [LaneWidth::Bytes, LaneWidth::Halves]
             .into_iter()
             .find(|width| operands.lanes == Lanes::all(*width))?;
+        let is_sum = matches!(action, Action::Arithmetic { op: SimdOp::Add, .. });
+        if operands.a == operands.b && !is_sum {
+            // ptxas mostly knows the result, and simplifies what depends on it.
+            return None;
+        }
         (statement.declared.registers() != WordRegisters::Packed).then_some(Step {
             width,
             kind: Kind { action, types: [operands.atype, operands.btype] },
