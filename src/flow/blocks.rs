@@ -686,15 +686,14 @@ impl<'t, 'n> Builder<'t, 'n> {
         }
         let last = |block: &Block| block.instructions.clone().next_back().map(|last| &jumps[last]);
         let leaves = |jump: &Jump<'_>| jump.ends_block && matches!(jump.to, To::Nowhere);
-        for at in 0..blocks.len() {
-            let block = &blocks[at];
-            let may_return = match last(block) {
+        for (at, block) in blocks.iter_mut().enumerate() {
+            let last = last(block);
+            block.may_return = match last {
                 Some(jump) => matches!(jump.to, To::Caller) || at + 1 == own && jump.goes_on,
                 None => at + 1 == own || block.successors.is_empty(),
             };
-            let may_leave = block.successors.is_empty() || last(block).is_some_and(leaves);
-            blocks[at].may_return = may_return;
-            blocks[at].may_end = may_return || may_leave;
+            let may_leave = block.successors.is_empty() || last.is_some_and(leaves);
+            block.may_end = block.may_return || may_leave;
         }
         let Builder { statements, accesses, starts, results, .. } = self;
         let numbered = accesses.iter().zip(0..).map(|(it, number)| (it.meaning.index(), number));
