@@ -126,8 +126,9 @@ impl Instruction {
     /// changes the cost little. Where a guard makes the sequence longer than the instruction,
     /// instructions with a guard have costs of their own. `None` where nothing was measured: before
     /// `sm_50`, on `sm_62` and `sm_72`; for scalar extrema of a word with itself; and for SIMD that
-    /// combines lanes with themselves, if it has a guard or, except on `sm_120f`, selectors. Before `sm_75`, also `None` for scalar instructions that the GPU
-    /// executes, and for those whose results depend on the release of ptxas.
+    /// combines lanes with themselves, if it has a guard or, except on `sm_120f`, selectors. Before
+    /// `sm_75`, also `None` for scalar instructions that the GPU executes, and for those whose
+    /// results depend on the release of ptxas.
     pub fn cost(&self, target: Target) -> Option<Cost> {
         let measured = self.measured_cost(target)?;
         if is_native(self, target) {
