@@ -129,10 +129,15 @@ fn one(
         EmbeddedChecker { asm, machine, operands, may_declare, source, checker, found, statements };
     read_in(&asm.text, context, &mut checker);
     checker.checker.end();
-    if options.targets.is_empty() {
-        // The source may be built for targets that lack the replacement.
-        for found in checker.checker.diagnostics.iter_mut().filter(|it| it.code.is_cost()) {
-            found.fixes.iter_mut().for_each(|fix| fix.applicability = Applicability::DisplayOnly);
+    for found in checker.checker.diagnostics.iter_mut().filter(|it| it.code.is_cost()) {
+        let joins = found.code == Code::UnfusedInstructions;
+        for fix in &mut found.fixes {
+            if options.targets.is_empty() {
+                // The source may be built for targets that lack the replacement.
+                fix.applicability = Applicability::DisplayOnly;
+            } else if joins && fix.applicability == Applicability::Safe && may_share_register(asm) {
+                fix.applicability = Applicability::Unsafe;
+            }
         }
     }
     let EmbeddedChecker { operands, statements, found, .. } = &checker;
@@ -184,6 +189,16 @@ fn check_module(
 fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
     let at = (asm.text.len() + operand) as u32;
     Span::new(at, at + 1)
+}
+
+/// Whether some output may have the register of an input, if both have one value at the start: it is
+/// not marked as written before all inputs are read. Then the order of reading and writing matters.
+fn may_share_register(asm: &Asm<'_>) -> bool {
+    let is_late = |constraint: &str| match asm.convention() {
+        Convention::Rust => constraint.contains("late"),
+        Convention::C | Convention::Llvm | Convention::Mlir => !constraint.contains('&'),
+    };
+    asm.operands.iter().any(|it| it.output && is_late(&it.constraint))
 }
 
 /// The kind of symbol that an operand is, by its constraint.
@@ -282,10 +297,14 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
             legal: statement.parsed.as_ref().ok().zip(instruction.as_ref()),
         };
         run_asm(&subject, &mut self.found);
+        let has_number = statement.tokens.iter().any(|token| {
+            let operand = self.operands.get(token.span().text(&self.asm.text));
+            operand.is_some_and(|(_, operand)| operand.is_number())
+        });
         let (function, header) = (context.function, context.header);
         let statement = VideoStatement { span, function, header, instruction, declared };
-        if is_unknown || self.operands.has_ties() {
-            // Regions tell registers apart by their names.
+        if is_unknown || has_number || self.operands.has_ties() {
+            // Regions are of registers, and tell them apart by their names.
             self.checker.end();
         } else {
             self.checker.wait(&statement);

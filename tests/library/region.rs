@@ -522,7 +522,7 @@ fn chains_in_asm_write_one_register() {
         format!("    \"vabsdiff.u32.u32.u32.add {d}, %1.b{part}, %2.b{part}, {c};\\n\\t\"\n")
     };
     let asm = |lines: [String; 4], operands: &str| format!("asm({} : {operands});", lines.concat());
-    let word = "\"+r\"(d) : \"r\"(a), \"r\"(b)";
+    let word = "\"+&r\"(d) : \"r\"(a), \"r\"(b)";
     let all = |d: &str, c: &str| [0, 1, 2, 3].map(|part| line(part, d, c));
     let options = costs(&[75, 90]).with_language(Language::Cuda);
     let chain = asm(all("%0", "%0"), word);
@@ -532,6 +532,19 @@ fn chains_in_asm_write_one_register() {
         (chain.replacen(";\\n", "; {}\\n", 1), &["V601"; 4]),
         (chain.replacen("add %0", "add t", 1), &["V601"; 4]),
         (chain.replacen("%1.b1", "%7.b1", 1), &["V601"; 3]),
+        // A SIMD instruction takes no constant.
+        (
+            asm(
+                [
+                    line(0, "%0", "%3"),
+                    line(1, "%0", "%0"),
+                    line(2, "%0", "%0"),
+                    line(3, "%0", "%0"),
+                ],
+                "\"=&r\"(d) : \"r\"(a), \"r\"(b), \"n\"(5)",
+            ),
+            &["V601"; 4],
+        ),
         // `%1` may be the register `%0`, so the second instruction reads the first result.
         (asm(all("%0", "%0"), "\"=r\"(d) : \"0\"(a), \"r\"(b)"), &["V601"; 4]),
         (asm(all("%0", "%0"), "\"=r\"(d) : \"[d]\"(a), \"r\"(b)"), &["V601"; 4]),
@@ -542,7 +555,11 @@ fn chains_in_asm_write_one_register() {
     }
     let fixed = fix(&chain, &options, Applicability::Safe);
     let one = fixed.text.replace("\\n\\t", "").replace([' ', '\n', '"'], "");
-    assert_eq!(one, "asm(vabsdiff4.u32.u32.u32.add%0,%1,%2,%0;:+r(d):r(a),r(b));");
+    assert_eq!(one, "asm(vabsdiff4.u32.u32.u32.add%0,%1,%2,%0;:+&r(d):r(a),r(b));");
+    // If `d` and `a` have one value, nvcc may give both one register.
+    let late = chain.replace('&', "");
+    assert_eq!(fix(&late, &options, Applicability::Safe).text, late);
+    assert_eq!(fix(&late, &options, Applicability::Unsafe).text, fixed.text.replace('&', ""));
     // The source may be built for more than one `--target`.
     let one = CheckOptions::default().with_target(Some(Target::sm(90))).with_rules(options.rules);
     let shown = check(&chain, &one.with_language(Language::Cuda));

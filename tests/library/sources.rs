@@ -761,8 +761,8 @@ fn statements_that_are_not_read_are_counted() {
         assert_eq!(python(&format!("{before}{cuda}{after}\n")), expected, "{before}{after}");
     }
     for filled in [
-        "{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "${a + 1}", "$ty", "$t", "@ty@", "{{ ty }}",
-        "<% ty %>",
+        "{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "${a + 1}", "$ty", "$t", "@ty@",
+        "{{ ty }}", "<% ty %>",
     ] {
         let source = format!("x = '''asm(\"vadd4.{filled}.u32 %0;\" : \"=r\"(d));'''\n");
         assert_eq!((told(&source, Language::Python), python(&source)), (vec![], vec![Computed]));

@@ -390,6 +390,20 @@ impl Builder {
     }
 
     pub(crate) fn permute(&mut self, x: Arg, y: Arg, selector: u32) -> Arg {
+        // Bytes of one constant that enter a word one after the other enter it at once.
+        if let (Arg::Line(at), Arg::Constant(1..)) = (x, y)
+            && let Line { opcode: Opcode::Permute, args: [inner, same, Arg::Constant(first)] } =
+                self.lines[usize::from(at)]
+            && same == y
+        {
+            let of_first = |nibble: u32| first as u32 >> (4 * (nibble & 3)) & 15 | nibble & 8;
+            let nibble = |at: u32| match selector >> (4 * at) & 15 {
+                own if own & 4 == 0 => of_first(own) << (4 * at),
+                own => own << (4 * at),
+            };
+            let both = (0..4).map(nibble).sum();
+            return self.push(Opcode::Permute, &[inner, y, word(both)]);
+        }
         self.push(Opcode::Permute, &[x, y, word(selector)])
     }
 
