@@ -130,15 +130,15 @@ fn one(
     read_in(&asm.text, context, &mut checker);
     checker.checker.end();
     for found in checker.checker.diagnostics.iter_mut().filter(|it| it.code.is_cost()) {
-        let joins = found.code == Code::UnfusedInstructions;
-        for fix in &mut found.fixes {
-            if options.targets.is_empty() {
-                // The source may be built for targets that lack the replacement.
-                fix.applicability = Applicability::DisplayOnly;
-            } else if joins && fix.applicability == Applicability::Safe && may_share_register(asm) {
-                fix.applicability = Applicability::Unsafe;
-            }
-        }
+        let limit = if options.targets.is_empty() {
+            // The source may be built for targets that lack the replacement.
+            Applicability::DisplayOnly
+        } else if found.code == Code::UnfusedInstructions && may_share_register(asm) {
+            Applicability::Unsafe
+        } else {
+            continue;
+        };
+        found.fixes.iter_mut().for_each(|fix| fix.applicability = limit);
     }
     let EmbeddedChecker { operands, statements, found, .. } = &checker;
     // If the `asm` misuses its operands, its text does not show the intended data flow.
@@ -191,8 +191,8 @@ fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
     Span::new(at, at + 1)
 }
 
-/// Whether some output may have the register of an input, if both have one value at the start: it is
-/// not marked as written before all inputs are read. Then the order of reading and writing matters.
+/// Whether an output and an input with one value at the start may have one register. An early clobber
+/// (`&`) excludes that. Otherwise, the order of reading and writing matters.
 fn may_share_register(asm: &Asm<'_>) -> bool {
     let is_late = |constraint: &str| match asm.convention() {
         Convention::Rust => constraint.contains("late"),
@@ -297,14 +297,14 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
             legal: statement.parsed.as_ref().ok().zip(instruction.as_ref()),
         };
         run_asm(&subject, &mut self.found);
-        let has_number = statement.tokens.iter().any(|token| {
-            let operand = self.operands.get(token.span().text(&self.asm.text));
-            operand.is_some_and(|(_, operand)| operand.is_number())
-        });
+        // Regions are of registers, and tell them apart by their names.
+        let is_constant =
+            |token: &Token| self.operands.is_constant(token.span().text(&self.asm.text));
+        let is_alone =
+            is_unknown || self.operands.has_ties() || statement.tokens.iter().any(is_constant);
         let (function, header) = (context.function, context.header);
         let statement = VideoStatement { span, function, header, instruction, declared };
-        if is_unknown || has_number || self.operands.has_ties() {
-            // Regions are of registers, and tell them apart by their names.
+        if is_alone {
             self.checker.end();
         } else {
             self.checker.wait(&statement);

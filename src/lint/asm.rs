@@ -127,7 +127,7 @@ pub(crate) fn run_asm_tree(
         if !rules.contains(Code::MalformedStatement) || !has_video && !is_ptx(&function) {
             return Vec::new();
         }
-        let is_constant = |word: &str| operands.get(word).is_some_and(|(_, it)| it.is_number());
+        let is_constant = |word: &str| operands.is_constant(word);
         let own = Span::new(start, start + asm.text.len() as u32);
         return in_asm(malformed_statement::find_in_asm(&tree, own, &statements, is_constant));
     }
@@ -223,6 +223,11 @@ impl<'t> AsmOperands<'t> {
     pub(crate) fn get(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'t>)> {
         let number = *self.index().operands.get(placeholder)?;
         Some((number, &self.asm.operands[number]))
+    }
+
+    /// Whether a word stands for an operand that is a constant.
+    pub(crate) fn is_constant(&self, word: &str) -> bool {
+        self.get(word).is_some_and(|(_, operand)| operand.is_number())
     }
 
     /// Whether an input shares the register of an output.

@@ -502,9 +502,10 @@ fn write_table(mut cells: Cells, again: Again) {
 /// The costs of instructions that combine the lanes of one register with themselves. Those with
 /// selectors are measured only for the target with instructions on bytes.
 fn twice_cells(measured: bool) -> Cells {
+    let all = twice_classes();
     let mut cells = Cells::new();
     for &target in Target::measured() {
-        let mut classes = twice_classes();
+        let mut classes = all.clone();
         if target != BYTES {
             classes.retain(|(_, place), _| place % KINDS == 0);
         }
@@ -516,9 +517,9 @@ fn twice_cells(measured: bool) -> Cells {
             };
             classes.iter().map(known).collect()
         };
-        for (class, _) in twice_classes() {
-            let cell = own.get(&class).copied().flatten();
-            cells.entry(class).or_default().push(cell);
+        for class in all.keys() {
+            let cell = own.get(class).copied().flatten();
+            cells.entry(class.clone()).or_default().push(cell);
         }
     }
     cells
@@ -555,13 +556,13 @@ fn measure_guards() {
 }
 
 #[test]
-#[ignore = "needs ptxas and two minutes; cargo xtask measure-costs --one-register runs it"]
+#[ignore = "needs ptxas and four minutes; cargo xtask measure-costs --one-register runs it"]
 fn measure_one_register() {
     write_table(known_cells(measured_classes().clone()), Again::Twice);
 }
 
 #[test]
-#[ignore = "needs ptxas and twenty minutes; cargo xtask measure-costs runs it"]
+#[ignore = "needs ptxas and fifteen minutes; cargo xtask measure-costs runs it"]
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) = measured_classes()
